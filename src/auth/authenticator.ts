@@ -3,20 +3,20 @@ import type { Caller } from './caller.ts';
 import { type JwtVerifier, looksLikeJwt } from './jwt.ts';
 import type { Tokens } from './tokens.ts';
 
-/** Finds out who asks, by tokens of whatever kind. */
+/** Identifies callers by their tokens, of any kind. */
 export type Authenticator = {
   /**
-   * Finds the caller of a presented token; at once for an issued one, so that its request's body is read before the rest of it comes.
+   * Finds the caller of a presented token. Synchronous for issued tokens, so that the reader of the body is in place before the body arrives.
    * @throws GatewayError `unauthorized`, `unavailable`
    */
   authenticate(presented: string | undefined): Caller | Promise<Caller>;
-  /** Whether the token of a caller that `authenticate` gave would still be accepted; costs a hit next to nothing. */
+  /** Whether the token of a caller from `authenticate` would still be accepted; costs next to nothing. */
   isCurrent(caller: Caller): boolean;
 };
 
 /**
- * Accepts issued tokens, and those of an issuer of JSON Web Tokens.
- * @param jwt absent: none are accepted
+ * Accepts issued tokens, and JSON Web Tokens of one issuer.
+ * @param jwt absent: no JSON Web Tokens are accepted
  */
 export function createAuthenticator(
   tokens: Pick<Tokens, 'authenticate' | 'isCurrent'>,
@@ -27,7 +27,7 @@ export function createAuthenticator(
       try {
         return tokens.authenticate(presented);
       } catch (error) {
-        // A plain token may have the form of a JWT, so that comes second.
+        // A plain token may have the form of a JWT, so JWTs come second.
         if (!jwt || !(error instanceof GatewayError) || presented === undefined || !looksLikeJwt(presented)) {
           throw error;
         }

@@ -7,13 +7,13 @@ export type Caller = {
   /** The visible part of the token; `development` for the plain one, `environment-` and its beginning for a bare hash. */
   readonly tokenId: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** Matches the names of the saved queries that this caller may ask; absent: all of them. */
+  /** Matches the names of the saved queries that this caller may read; absent: all of them. */
   readonly endpoints?: RegExp | undefined;
   /** Values of parameters, by name: the caller can send no others. */
   readonly fixedParameters?: Readonly<Record<string, string>> | undefined;
-  /** Bytes that one query of this caller may be billed; absent: no limit of its own. */
+  /** Maximum bytes that one query of this caller may be billed; absent: no limit of its own. */
   readonly maxBytesBilled?: number | undefined;
-  /** Counts what the token uses; absent where nobody wants to know. */
+  /** Counts the use of the token; absent if nothing limits or counts it. */
   readonly meter?: Meter | undefined;
 };
 
@@ -23,7 +23,7 @@ export function requireScope({ scopes }: Pick<Caller, 'scopes'>, scope: Scope): 
   throw new GatewayError('forbidden', `The access token lacks the scope "${scope}"`);
 }
 
-/** Whether the caller may ask a saved query of this name. */
+/** Whether the caller's token covers a saved query of this name. */
 export function mayAsk({ endpoints }: Pick<Caller, 'endpoints'>, endpoint: string): boolean {
   return endpoints === undefined || endpoints.test(endpoint);
 }
@@ -34,7 +34,7 @@ export function requireEndpoint(caller: Pick<Caller, 'endpoints'>, endpoint: str
   throw new GatewayError('forbidden', `The access token does not cover the saved query "${endpoint}"`);
 }
 
-/** Names of saved queries and globs of them, in which `*` stands for any text; four of these at most, for they multiply the work. */
+/** The name of a saved query, or a glob in which `*` stands for any text; at most four of these because each multiplies the cost of matching. */
 export const endpointGlob = /^(?!(?:[^*]*\*){5})[A-Za-z0-9._*-]{1,128}$/;
 
 /** One pattern for a list of names and globs; absent for an absent list. */

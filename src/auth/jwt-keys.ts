@@ -17,25 +17,25 @@ type JwtKeysOptions = {
   readonly url: string;
   readonly clock: Clock;
   readonly emit: (event: AuthEvent) => void;
-  /** Milliseconds that the issuer may take. Default 5 s. */
+  /** Maximum milliseconds to wait for the issuer. Default 5000. */
   readonly timeoutMs?: number;
 };
 
-/** Milliseconds for which keys are used without a look at the issuer: one that it has withdrawn is refused after that. */
+/** Milliseconds for which keys are used without asking the issuer again: a withdrawn key is refused after that time. */
 export const keysMs = 10 * 60_000;
 
-/** Milliseconds between two looks, however many tokens name unknown keys. */
+/** Minimum milliseconds between two requests to the issuer, however many tokens name unknown keys. */
 const cooldownMs = 30_000;
 
-/** Bytes of the issuer's answer. */
+/** Maximum bytes of the issuer's answer. */
 const maxBytes = 256 * 1024;
 
 /** The issuer's keys could not be read, and none were read before. */
 export class KeysUnavailableError extends Error {}
 
 /**
- * Follows the keys of an issuer: reads them with the first token, again when they are old, and when a token names a key that is not
- * among them. While the issuer does not answer, those read last go on.
+ * Follows the keys of an issuer: reads them with the first token, when they are old, and when a token names an unknown key. While the
+ * issuer does not answer, the keys read last stay in use.
  */
 export function createJwtKeys({ url, clock, emit, timeoutMs = 5000 }: JwtKeysOptions): JwtKeys {
   let keys: KeySet | undefined;
@@ -66,7 +66,7 @@ export function createJwtKeys({ url, clock, emit, timeoutMs = 5000 }: JwtKeysOpt
   }
 
   return async (header, token) => {
-    // Keys that are young enough are used while others are looked for: anybody can name an unknown one.
+    // Keys that are new enough are used while the issuer is asked for others: any caller can name an unknown one.
     if (clock.now() - readAtMs >= keysMs) await readIfDue();
     if (!keys) throw new KeysUnavailableError('The keys of the issuer can not be read yet');
     try {

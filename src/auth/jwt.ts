@@ -16,11 +16,11 @@ import { maxFixedLength } from './token-record.ts';
 import type { Meters } from './usage/meters.ts';
 import { givenLimits, type TokenLimits } from './usage/token-limits.ts';
 
-/** Whose JSON Web Tokens are accepted, and what they have to say. */
+/** Which JSON Web Tokens are accepted, and which claims they need. */
 export type JwtOptions = {
   /** `iss`. */
   readonly issuer: string;
-  /** One of `aud`. */
+  /** Must be one of `aud`. */
   readonly audience: string;
   /** Key of HS256. Absent: tokens signed by it are refused. */
   readonly secret: string | undefined;
@@ -28,11 +28,11 @@ export type JwtOptions = {
   readonly keys: JwtKeys | undefined;
   /** Seconds by which the issuer's clock may differ. */
   readonly leewaySeconds: number;
-  /** Seconds after its issue (`iat`) for which a token is accepted at most. Absent: as long as it says. */
+  /** Maximum seconds after its issue (`iat`) for which a token is accepted. Absent: until it expires. */
   readonly maxAgeSeconds: number | undefined;
-  /** Parameters that a claim of its own fixes: every token needs that claim. */
+  /** Parameters that are fixed by a claim each: every token needs those claims. */
   readonly parameterClaims: ReadonlyMap<string, string>;
-  /** Limits of each subject whose token says none. */
+  /** Limits of each subject whose token has none. */
   readonly limits: TokenLimits | undefined;
   readonly meters: Pick<Meters, 'ofSubject'>;
   /** Whether the tokens of a subject, or this one, were revoked here. */
@@ -46,13 +46,13 @@ export type JwtVerifier = {
    * @throws GatewayError `unauthorized` with the reason; `unavailable` while the issuer's keys can't be read
    */
   verify(presented: string): Promise<Caller>;
-  /** Whether the token of a caller that `verify` gave would still be accepted. */
+  /** Whether the token of a caller from `verify` would still be accepted. */
   isCurrent(caller: Caller): boolean;
 };
 
 const value = z.string().min(1).max(maxFixedLength);
 
-/** What a token may say about what it allows. One that says something else is refused as a whole. */
+/** The claims by which a token may state its grants. A token with other values for them is refused. */
 const claimsSchema = z.object({
   sub: z.string().min(1),
   exp: z.number(),
@@ -66,13 +66,13 @@ const claimsSchema = z.object({
 /** Algorithms by the kind of their keys. A public key is never tried as a secret, nor the other way round. */
 const publicAlgorithms = ['RS256', 'ES256', 'EdDSA'];
 
-/** Tokens that are remembered as they were presented: checking a signature takes longer than the rest of a hit. */
+/** Maximum number of tokens remembered as presented: checking a signature takes longer than the rest of a hit. */
 const maxRecent = 1000;
 
 type Verified = {
   readonly caller: Caller;
   readonly untilMs: number;
-  /** What it may be denied by. */
+  /** Ids by which it may be denied. */
   readonly ids: readonly string[];
 };
 
@@ -106,7 +106,7 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
     });
     const { caller, exp } = readCaller(payload, options);
     const endSeconds = Math.min(exp, maxAgeSeconds ? Number(payload.iat) + maxAgeSeconds : exp);
-    // Its key may be withdrawn meanwhile.
+    // No longer than keys are used: the issuer may withdraw the token's key meanwhile.
     const untilMs = Math.min((endSeconds + leewaySeconds) * 1000, clock.now() + keysMs);
     const ids = [caller.tokenId, ...(payload.jti === undefined ? [] : [`jti:${payload.jti}`])];
     const verified = { caller, untilMs, ids };
@@ -137,7 +137,7 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
   };
 }
 
-/** Checks a token, and reads what it says. Keys without an id may all be the one that it was signed with: each is tried. */
+/** Checks a token's signature and standard claims, and returns its payload. Of several keys without an id, each is tried. */
 async function readPayload(
   presented: string,
   keyOf: JWTVerifyGetKey,
@@ -175,7 +175,7 @@ function readCaller(
   const granted = scopes.filter(scope => claims.scope.split(' ').includes(scope));
   const { sqg_endpoints: endpoints, sqg_max_bytes_billed: maxBytesBilled } = claims;
   const limits = claims.sqg_limits ?? defaultLimits;
-  // A subject may be somebody's address: logs and labels show a hash.
+  // A subject may be an e-mail address: logs and labels show a hash.
   const tokenId = `jwt-${createHash('sha256').update(`${issuer}\n${claims.sub}`).digest('hex').slice(0, 12)}`;
   const caller: Caller = {
     tokenId,
@@ -188,7 +188,7 @@ function readCaller(
   return { caller, exp: claims.exp };
 }
 
-/** What a token says, or who it is of, is no reason to accept it. */
+/** A validly signed token that is refused for its claims. */
 class RefusedClaim extends Error {}
 
 function toRefusal(error: unknown): GatewayError {
@@ -200,7 +200,7 @@ function toRefusal(error: unknown): GatewayError {
   });
 }
 
-/** Why a token is refused; it repeats nothing of the token but the names of claims. */
+/** Why a token is refused; the text repeats nothing of the token except names of claims. */
 function reasonOf(error: unknown): string {
   if (error instanceof RefusedClaim) return error.message;
   if (error instanceof z.ZodError)

@@ -4,15 +4,15 @@ import { effectiveScopes, scopes } from './scopes.ts';
 /** A plain token of the environment, and what it allows. */
 export type PlainToken = { readonly token: string; readonly caller: Caller };
 
-/** The two tokens of a Logflare that a self-hosted Supabase starts. */
+/** The two tokens that a self-hosted Supabase gives its Logflare. */
 type LogflareTokens = {
-  /** Sends events, and asks nothing. */
+  /** May only send events. */
   readonly publicToken: string | undefined;
-  /** Asks, and has all other rights. Where both are the same text, this one counts. */
+  /** May read, and has all other rights. If both have the same text, this one counts. */
   readonly privateToken: string | undefined;
 };
 
-/** What the tokens of a Logflare allow here. */
+/** The Logflare tokens as plain tokens, with their grants here. */
 export function logflareTokens({ publicToken, privateToken }: LogflareTokens): PlainToken[] {
   const sender: Caller = {
     tokenId: 'logflare-public',

@@ -27,19 +27,19 @@ export async function issueToken(records: TokenRecords, options: IssueOptions): 
     isTaken = all.some(other => other.id === id);
     return isTaken ? all : [...all, record];
   });
-  // By its id a token is revoked, limited and counted.
+  // Ids must be unique: tokens are revoked, limited and counted by them.
   return isTaken ? issueToken(records, options) : token;
 }
 
 type ManageOptions = { readonly id: string; readonly clock: Clock };
 
 type RotateOptions = ManageOptions & {
-  /** Milliseconds for which the token so far is accepted beside the new one. */
+  /** Milliseconds for which the old token is still accepted. */
   readonly graceMs: number;
 };
 
 /**
- * Gives a token a new secret; its id, its name and what it allows stay.
+ * Gives a token a new secret; its id, name and grants stay.
  * @returns the new token; undefined if no token of this id is accepted
  */
 export async function rotateToken(
@@ -59,7 +59,7 @@ export async function rotateToken(
   return isThere ? token : undefined;
 }
 
-/** Marks a token as revoked; false if there is none of this id. */
+/** Marks a token as revoked; false if no token has this id. */
 export function revokeToken(records: TokenRecords, { id, clock }: ManageOptions): Promise<boolean> {
   const revokedAt = new Date(clock.now()).toISOString();
   return changeOne(records, id, record => ({ revokedAt, ...record }));
@@ -71,7 +71,7 @@ export async function denyJwt(records: TokenRecords, { id, clock }: ManageOption
   await records.change(all => (all.some(record => record.id === id) ? all : [...all, { id, deniedAt }]));
 }
 
-/** Takes a denial back; false if there is none of this id. */
+/** Removes a denial; false if there is none with this id. */
 export async function allowJwt(records: TokenRecords, id: string): Promise<boolean> {
   let wasDenied = false;
   await records.change(all => {
@@ -87,7 +87,7 @@ export function isAccepted({ revokedAt, expiresAt }: TokenRecord, clock: Clock):
   return revokedAt === undefined && (expiresAt === undefined || clock.now() < Date.parse(expiresAt));
 }
 
-/** @returns whether there was a record of this id, and `change` gave another one for it */
+/** @returns whether there is a record of this id and `change` returned another one for it */
 async function changeOne(
   records: TokenRecords,
   id: string,

@@ -5,11 +5,11 @@ import { parseRecords, type TokenRecords } from './token-record.ts';
 import { tokenScripts } from './token-scripts.ts';
 import type { TotalUsage, Usage, UsageLedger } from './usage/usage-ledger.ts';
 
-/** What tokens need of a Redis that all gateways share. */
+/** The records and the use of tokens in a Redis that all gateways share. */
 export type RedisTokens = {
   readonly records: TokenRecords;
   readonly ledger: UsageLedger;
-  /** Says to all gateways that the records have changed, wherever they are kept. */
+  /** Notifies all gateways that the records have changed, wherever they are kept. */
   publish(): Promise<void>;
   /** Calls back whenever the records may have changed. */
   subscribe(listener: () => void): void;
@@ -18,18 +18,18 @@ export type RedisTokens = {
   close(): void;
 };
 
-// The braces keep what one script uses in one slot of a Cluster. 1 is the version of what is written here.
+// The braces keep all keys of one script in one slot of a Cluster. 1 is the version of the stored format.
 const recordsKey = 'sqg:1:{tokens}:records';
 const versionKey = 'sqg:1:{tokens}:version';
 const channel = 'sqg:1:tokens';
 const usageKey = (tokenId: string) => `sqg:1:{t:${tokenId}}:usage`;
 
-/** Commands that lose to another one try again. */
+/** Attempts of a command whose change collides with others'. */
 const maxAttempts = 20;
 
 /**
- * Keeps tokens, and what they have used, in Redis. Calls reject while it does not answer.
- * @throws Error where the URL can't be used
+ * Keeps tokens, and their use, in Redis. Calls reject while it does not answer.
+ * @throws Error if the URL can't be used
  */
 export function openRedisTokens(url: string): RedisTokens {
   const { client, openSubscriber } = connectRedis(url);
@@ -37,7 +37,7 @@ export function openRedisTokens(url: string): RedisTokens {
   for (const [name, { lua, numberOfKeys }] of Object.entries(tokenScripts)) {
     client.defineCommand(name, { lua, numberOfKeys });
   }
-  // The client makes a method of each defined command; its types don't know them.
+  // The client has a method for each defined command; its types don't know them.
   const scripts = client as unknown as Record<
     keyof typeof tokenScripts,
     (...args: (string | number)[]) => Promise<unknown>
@@ -113,7 +113,7 @@ export function openRedisTokens(url: string): RedisTokens {
   };
 }
 
-/** The subscriber reads objects with a type. */
+/** An object with a type, as the subscriber requires. */
 const changedMessage = '{"type":"tokens"}';
 
 function readStored(text: string): ReturnType<typeof parseRecords> {

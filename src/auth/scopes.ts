@@ -1,5 +1,5 @@
 /**
- * Rights of a token beside reading saved queries, and one duty. `docs/tokens.md` lists the same rows; a test keeps the two equal.
+ * Rights of a token besides reading saved queries, and one duty. `docs/tokens.md` lists the same rows; a test keeps the two equal.
  */
 export const scopeMeanings = {
   sandbox: "Send SQL of one's own (`sql`) to sandboxed saved queries.",
@@ -20,12 +20,12 @@ export type Scope = keyof typeof scopeMeanings;
 /** All scopes, in the order of the documentation. */
 export const scopes = Object.keys(scopeMeanings) as readonly Scope[]; // the keys of a literal
 
-/** Scopes that an issued token has unless they are taken away: every token had these rights before there were such scopes. */
+/** Scopes that an issued token has unless they are withheld: all tokens had these rights before the scopes existed. */
 export const defaultScopes: readonly Scope[] = ['sandbox', 'introspect'];
 
 const partsOfAdmin: readonly Scope[] = ['warm', 'invalidate', 'metrics'];
 
-/** The scopes that count for a list of granted ones: `admin` stands for its parts, too. */
+/** The scopes that a list of granted ones amounts to: `admin` includes others. */
 export function effectiveScopes(granted: readonly Scope[]): ReadonlySet<Scope> {
   return new Set(granted.includes('admin') ? [...granted, ...partsOfAdmin] : granted);
 }

@@ -10,7 +10,7 @@ type FileOptions = {
 };
 
 /**
- * Keeps the records of tokens in a file, which need not exist yet.
+ * Keeps the records of tokens in a file, which may not exist yet.
  * @throws Error, from `read` and `change`, that names the file if it is not a list of records, or can't be locked
  */
 export function tokenFile(file: string, { lockMs }: FileOptions = {}): TokenRecords {

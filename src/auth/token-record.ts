@@ -3,40 +3,40 @@ import { endpointGlob } from './caller.ts';
 import { defaultScopes, type Scope, scopes } from './scopes.ts';
 import { limitsSchema, type TokenLimits } from './usage/token-limits.ts';
 
-/** Characters of a fixed value; as a pattern that matches it literally it may have twice as many. */
+/** Maximum characters of a fixed value; the pattern that matches it literally may have twice as many. */
 export const maxFixedLength = 512;
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const scopeList = z.array(z.enum(scopes));
 
-/** An issued token as it is kept: everything but the token itself. */
+/** The stored record of an issued token: everything except the token itself. */
 export const recordSchema = z.strictObject({
   /** The visible part of the token, after `sqg_`. */
   id: z.string().regex(/^[0-9a-f]{8}$/),
   name: z.string().min(1),
   /** SHA-256 of the whole token, hexadecimal. */
   hash: sha256,
-  /** Scopes beside the default ones. */
+  /** Scopes besides the default ones. */
   scopes: scopeList.default([]),
-  /** Default scopes that it has not. */
+  /** Default scopes that are withheld. */
   without: scopeList.optional(),
-  /** Names and globs of the saved queries that it may ask; absent: all. */
+  /** Names and globs of the saved queries that it may read; absent: all. */
   endpoints: z.array(z.string().regex(endpointGlob)).min(1).optional(),
-  /** Values of parameters, by name, that the token fixes. */
+  /** Parameter values that the token fixes, by name. */
   parameters: z.record(z.string().min(1), z.string().min(1).max(maxFixedLength)).optional(),
   /** Bytes that one query may be billed. */
   maxBytesBilled: z.int().min(1).optional(),
   limits: limitsSchema.optional(),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().optional(),
-  /** The token that this one replaced, and how long that is accepted still. */
+  /** The token that this one replaced, and until when it is still accepted. */
   previous: z.strictObject({ hash: sha256, until: z.iso.datetime() }).optional(),
   revokedAt: z.iso.datetime().optional(),
 });
 
 export type TokenRecord = Readonly<z.infer<typeof recordSchema>>;
 
-/** What JSON Web Tokens are denied by: `jwt-…`, which logs show of a subject, or `jti:` and the claim of one token. */
+/** The id by which JSON Web Tokens are denied: `jwt-…` for a subject, as logs show it, or `jti:` and that claim of a single token. */
 export const deniedId = /^(?:jwt-[0-9a-f]{12}|jti:.{1,256})$/;
 
 const denialSchema = z.strictObject({
@@ -44,10 +44,10 @@ const denialSchema = z.strictObject({
   deniedAt: z.iso.datetime(),
 });
 
-/** JSON Web Tokens that are refused, whatever their issuer says: those of a subject, or one. */
+/** JSON Web Tokens that are refused although their issuer accepts them: all of one subject, or a single one. */
 export type Denial = Readonly<z.infer<typeof denialSchema>>;
 
-/** What is kept of tokens. */
+/** A record in the list of tokens. */
 export type StoredRecord = TokenRecord | Denial;
 
 export function isDenial(record: StoredRecord): record is Denial {
@@ -60,8 +60,8 @@ export function issuedIn(records: readonly StoredRecord[]): TokenRecord[] {
 }
 
 /**
- * Reads what is kept of tokens.
- * @throws Error that says where the text is no list of records
+ * Parses a list of records, JSON.
+ * @throws Error that says where the text is not one
  */
 export function parseRecords(text: string): StoredRecord[] {
   try {
@@ -77,17 +77,17 @@ export function parseRecords(text: string): StoredRecord[] {
   }
 }
 
-/** What a token allows: the part of a record that whoever issues it chooses. */
+/** What a token allows: the part of a record that its issuer chooses. */
 export type TokenGrants = {
-  /** Scopes beside the default ones. */
+  /** Scopes besides the default ones. */
   readonly scopes?: readonly Scope[];
-  /** Default scopes that it is not to have. */
+  /** Default scopes to withhold. */
   readonly without?: readonly Scope[] | undefined;
   /** Names and globs of saved queries. Default: all. */
   readonly endpoints?: readonly string[] | undefined;
-  /** Values of parameters, by name, that the token fixes. Default: none. */
+  /** Parameter values that the token fixes, by name. Default: none. */
   readonly parameters?: Readonly<Record<string, string>> | undefined;
-  /** Bytes that one query may be billed, where the engine bills. Default: no limit of its own. */
+  /** Maximum bytes that one query may be billed, if the engine bills. Default: no limit of its own. */
   readonly maxBytesBilled?: number | undefined;
   /** Default: none. */
   readonly limits?: TokenLimits | undefined;
@@ -101,12 +101,12 @@ export type TokenRecords = {
   readonly place: string;
   /** Whether they may be out of reach for a while. */
   readonly isRemote: boolean;
-  /** Reads all records, those of revoked tokens too. */
+  /** Reads all records, those of revoked tokens included. */
   read(): Promise<readonly StoredRecord[]>;
-  /** Equal while the records are; costs next to nothing. */
+  /** Equal as long as the records are unchanged; costs next to nothing. */
   version(): Promise<string>;
   /**
-   * Changes the records, while nobody else does.
+   * Changes the records atomically.
    * @throws Error if they can't be read or written; then nothing has changed
    */
   change(change: (records: readonly StoredRecord[]) => readonly StoredRecord[]): Promise<void>;

@@ -1,6 +1,6 @@
 /** The atomic operations on tokens in Redis. */
 export const tokenScripts = {
-  /** Replaces the records if nobody else has since they were read. KEYS: records, version; ARGV: version, records, channel. */
+  /** Replaces the records if they are unchanged since they were read. KEYS: records, version; ARGV: version, records, channel. */
   sqgTokensReplace: {
     numberOfKeys: 2,
     lua: `
@@ -12,9 +12,9 @@ export const tokenScripts = {
       return 1`,
   },
   /**
-   * Adds up what a gateway has used of a token, by the clock of Redis. KEYS: usage; ARGV: number of rates, for each its name,
-   * milliseconds of a request and requests; bytes, their day, milliseconds of the last use.
-   * Returns the bytes of the day and of its month, and milliseconds after which each bucket is full again.
+   * Adds a gateway's use of a token to the totals, by the clock of Redis. KEYS: usage; ARGV: number of rates, for each its name,
+   * milliseconds per request and requests; then bytes, their day, milliseconds of the last use.
+   * Returns the bytes of the day and of its month, and milliseconds until each bucket is full again.
    */
   sqgTokenUsage: {
     numberOfKeys: 1,

@@ -9,7 +9,7 @@ import { grantedScopes, isDenial, issuedIn, type TokenRecord, type TokenRecords 
 import { hashToken, isMistyped } from './token-text.ts';
 import type { Meters } from './usage/meters.ts';
 
-/** The tokens that are accepted right now. */
+/** The currently accepted tokens. */
 export type Tokens = {
   /**
    * Finds the caller of a presented token.
@@ -17,26 +17,26 @@ export type Tokens = {
    * may be among those that could not be read yet
    */
   authenticate(presented: string | undefined): Caller;
-  /** Whether the token of a caller that `authenticate` gave would still be accepted. */
+  /** Whether the token of a caller from `authenticate` would still be accepted. */
   isCurrent(caller: Caller): boolean;
-  /** Whether JSON Web Tokens are denied by one of these ids: of a subject, or of one token. */
+  /** Whether one of these ids, of a subject or a single JSON Web Token, is denied. */
   isDenied(ids: readonly string[]): boolean;
-  /** Reads the records again when they have changed. */
+  /** Reads the records again if they have changed. */
   refresh(): Promise<void>;
-  /** Whether the records can't be read: those of an earlier reading go on. */
+  /** Whether the records can't be read; those read before stay in use. */
   readonly isStale: boolean;
   close(): void;
 };
 
 type TokensOptions = {
-  /** Of issued tokens. */
+  /** The records of issued tokens. */
   readonly records: TokenRecords;
   readonly meters: Pick<Meters, 'of'>;
   /** SHA-256 digests of further tokens, hexadecimal. */
   readonly hashes: readonly string[];
   /** One plain token, for development. */
   readonly accessToken: string | undefined;
-  /** Further plain tokens; of two with one text the last one counts. Default: none. */
+  /** Further plain tokens; of two with the same text the last one counts. Default: none. */
   readonly plain?: readonly PlainToken[];
   readonly clock: Clock;
   readonly emit: (event: AuthEvent) => void;
@@ -44,13 +44,13 @@ type TokensOptions = {
 
 type Accepted = { readonly hash: Buffer; readonly caller: Caller; readonly expiresAtMs: number };
 
-/** A longer text can't be a token, and is not worth hashing. */
+/** Maximum characters of a token; longer texts are refused without hashing. */
 const maxTokenLength = 4096;
 
-/** Presented tokens that are remembered. */
+/** Maximum number of presented tokens that are remembered. */
 const maxRecent = 1000;
 
-/** Milliseconds between checks of the records: half of the time after which a revoked token must be refused (contract 8.4). */
+/** Milliseconds between checks of the records: half of the time within which a revoked token must be refused (contract 8.4). */
 const refreshMs = 1000;
 
 /**
@@ -91,7 +91,7 @@ export async function createTokens({
     emit({ type: 'tokens.loaded', count: issued.length });
   }
 
-  // One after the other, so that an older state never comes after a newer one.
+  // One at a time, so that an older state never replaces a newer one.
   function refresh(): Promise<void> {
     loading = loading.then(load).then(
       () => {
@@ -105,7 +105,7 @@ export async function createTokens({
     return loading;
   }
 
-  // A file that is broken is for its owner to mend; a Redis that is not there may come.
+  // A broken file fails the start, for its owner to repair; a Redis that does not answer may do so later.
   await (records.isRemote ? refresh() : load());
   const timer = setInterval(refresh, refreshMs).unref();
 
@@ -143,14 +143,14 @@ export async function createTokens({
   };
 }
 
-/** The tokens of the environment: they are accepted as long as the process runs. */
+/** The tokens from the environment, which are accepted as long as the process runs. */
 function fixedTokens({
   hashes,
   accessToken,
   plain,
 }: Required<Pick<TokensOptions, 'hashes' | 'accessToken' | 'plain'>>): Accepted[] {
   const bare = hashes.map(hash => {
-    // Each has its own share of the engine, so each has its own name.
+    // Each has its own name, and so its own share of the engine.
     const tokenId = `environment-${hash.slice(0, 8).toLowerCase()}`;
     return accepted(Buffer.from(hash, 'hex'), { tokenId, scopes: effectiveScopes(defaultScopes) });
   });
@@ -160,18 +160,18 @@ function fixedTokens({
   return [...bare, ...[...own, ...plain].map(({ token, caller }) => accepted(hashToken(token), caller))];
 }
 
-/** Bytes of a hash by which a token is found. */
+/** Bytes of the start of a hash by which a token is looked up. */
 const indexBytes = 16;
 
 /**
- * Tokens by the start of their hashes. Nobody can choose that without trying, so the time of the look-up says nothing about any
- * token; the whole hash is compared in constant time.
+ * Indexes tokens by the start of their hashes. A caller cannot choose the hash of a text, so the time of the look-up reveals nothing about
+ * any token; the whole hash is then compared in constant time.
  */
 function indexByHash(all: readonly Accepted[]): ReadonlyMap<string, Accepted> {
   return new Map(all.map(each => [each.hash.toString('latin1', 0, indexBytes), each]));
 }
 
-/** What a hash is compared with where no token begins like it, so that this takes as long. */
+/** Compared with a hash that no token's begins like, so that refusing it takes as long. */
 const nobodysHash = Buffer.alloc(32);
 
 function findAccepted(presented: string, byHash: ReadonlyMap<string, Accepted>): Accepted | undefined {
@@ -185,7 +185,7 @@ function indexByCaller(all: readonly Accepted[]): ReadonlyMap<Caller, Accepted> 
   return new Map(all.map(each => [each.caller, each]));
 }
 
-/** A token, and the one that it has replaced, for as long as that is accepted. */
+/** The accepted tokens of a record: its own, and the one it replaced as long as that is accepted. */
 function acceptedRecord(record: TokenRecord, meters: Pick<Meters, 'of'>): Accepted[] {
   const { id, hash, endpoints, parameters, maxBytesBilled, expiresAt, previous } = record;
   const caller: Caller = {
@@ -199,7 +199,7 @@ function acceptedRecord(record: TokenRecord, meters: Pick<Meters, 'of'>): Accept
   const own = accepted(Buffer.from(hash, 'hex'), caller, expiresAt);
   if (!previous) return [own];
   const untilMs = Math.min(Date.parse(previous.until), own.expiresAtMs);
-  // Another object: it is current until another time.
+  // A caller object of its own, because it is current until a different time.
   return [own, { hash: Buffer.from(previous.hash, 'hex'), caller: { ...caller }, expiresAtMs: untilMs }];
 }
 

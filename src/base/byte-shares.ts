@@ -1,23 +1,23 @@
 import { GatewayError } from './errors.ts';
 
-/** Bounds the bytes of bodies that wait to be read, redacted or written. */
+/** Limits the bytes of bodies that wait to be read, redacted or written. */
 export type ByteShares = {
   /**
-   * Takes the bytes of a body. A caller that holds none always gets them, whatever others hold and however many they are.
-   * @param caller who asks, as far as fairness is concerned: the id of an access token
-   * @returns gives them back; call it once
-   * @throws GatewayError `too_many_requests` where the caller holds its share, `overloaded` where all together hold too many
+   * Takes the bytes of a body. A caller that holds none always gets them, whatever the other callers hold.
+   * @param caller the id of an access token
+   * @returns a function that gives them back; call it once
+   * @throws GatewayError `too_many_requests` if the caller already holds its share, `overloaded` if all callers together hold too many
    */
   take(caller: string, bytes: number): () => void;
 };
 
-/** Bytes of all bodies that may wait. */
+/** Maximum bytes of all waiting bodies. */
 const maxBytes = 128 * 1024 * 1024;
 
-/** Bytes of one caller's bodies. */
+/** Maximum bytes of one caller's bodies. */
 const maxBytesPerCaller = maxBytes / 2;
 
-/** @param doing what the bodies wait for, such as `redacted` */
+/** @param doing for messages: what the bodies wait for, such as `redacted` */
 export function createByteShares(doing: string): ByteShares {
   const held = new Map<string, number>();
   let total = 0;

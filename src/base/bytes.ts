@@ -4,12 +4,12 @@ import { takeTurns } from './turns.ts';
 /** Bytes that are copied or hashed at a time: about a millisecond of work. */
 const chunkBytes = 1024 * 1024;
 
-/** All long bytes share the slices, so that many of them at once hold the event loop no longer than one. */
+/** Shared by all work on long buffers, so that many at once hold the event loop no longer than one. */
 const turns = takeTurns();
 
 /**
- * Joins bytes in memory of their own: short buffers share a slab, which one that is kept would keep whole. Long ones are copied in slices of the
- * event loop: 60 MB take 40 ms.
+ * Joins bytes in memory of their own: short Buffers share a pool slab, and keeping one would keep the whole slab alive. Long ones are
+ * copied in slices of the event loop: 60 MB take 40 ms.
  */
 export async function joinBytes(parts: readonly Uint8Array[]): Promise<Buffer> {
   const all = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0));
@@ -22,14 +22,14 @@ export async function joinBytes(parts: readonly Uint8Array[]): Promise<Buffer> {
   return all;
 }
 
-/** 128 bits of SHA-256 as base64url. Long bytes are hashed in slices: to hand them to another thread would copy them, in as much time. */
+/** 128 bits of SHA-256 as base64url. Long bytes are hashed in slices: copying them to another thread would take as long as hashing. */
 export async function digestBytes(bytes: Buffer): Promise<string> {
   const hash = createHash('sha256');
   await inChunks(bytes, bytes.length, chunk => hash.update(chunk));
   return hash.digest().toString('base64url', 0, 16);
 }
 
-/** @param length of all that is worked on; short work is not split */
+/** @param length total bytes; short work is not split */
 async function inChunks(
   bytes: Uint8Array,
   length: number,
@@ -42,7 +42,7 @@ async function inChunks(
 }
 
 /**
- * The same bytes in memory of their own, for what is kept: they may be a slice of a far larger buffer, as what zlib has compressed is one of 16 KiB.
+ * The same bytes in memory of their own, to be kept: they may be a slice of a far larger buffer, such as the 16 KiB of zlib's output.
  * Bytes that share no memory are not copied.
  */
 export function ownMemory(bytes: Buffer): Buffer {

@@ -1,6 +1,6 @@
 /**
- * Whether parsed JSON has more than `max` values, lists and objects among them. Whoever checks or prints a value after it was parsed
- * often takes microseconds for each, so a megabyte of them would hold the event loop for a second.
+ * Whether parsed JSON has more than `max` values, lists and objects included. Checking or printing often takes microseconds per value,
+ * so a megabyte of them would hold the event loop for a second.
  */
 export function hasMoreValues(roots: readonly unknown[], max: number): boolean {
   const left = [...roots];

@@ -4,7 +4,7 @@ export type CsvDialect = {
   readonly delimiter: string;
   /** One character; empty: nothing is quoted. */
   readonly quote: string;
-  /** What stands before a quote that belongs to a value. */
+  /** The character before a quote that is part of a value. */
   readonly escape: string;
 };
 
@@ -13,14 +13,14 @@ export type CsvRecord = {
   /** The line on which it begins, counted from 1. */
   readonly line: number;
   readonly cells: readonly string[];
-  /** Its text as written, if a quote in it is never closed; it ends with its line then. */
+  /** Its original text, if a quote in it is never closed; such a record ends with its line. */
   readonly unclosed?: string | undefined;
 };
 
-/** Characters that decide whether lines end with CR alone. */
+/** Characters at the start of a text that decide whether lines end with CR alone. */
 const firstCharacters = 64 * 1024;
 
-/** Characters of the longest record. Beyond that, an open quote is taken for one that is never closed. */
+/** Maximum characters of a record: a quote that is open for longer counts as never closed. */
 const maxRecord = 16 * 1024 * 1024;
 
 /**
@@ -110,10 +110,10 @@ function readQuoted(
       }
       at++;
     }
-    // What stands behind a closed quote belongs to the value, as does a quote within it.
+    // Text after the closing quote is part of the value, and so are quotes in that text.
     const start = at;
     while (at < text.length && text[at] !== delimiter && text[at] !== lineEnd) at++;
-    // The next part may go on with the value, or make a quote at the end of this one an escape.
+    // The next part may continue the value, or turn a quote at the end of this part into an escape.
     if (at === text.length && !isLast) return undefined;
     const isEnd = text[at] !== delimiter;
     const rest = text.slice(start, at);
@@ -125,25 +125,25 @@ function readQuoted(
 
 const delimiters = [',', ';', '\t', '|'];
 
-/** Records by which a delimiter is found. */
+/** Number of records from which the delimiter is guessed. */
 const enough = 50;
 
 /**
- * Finds the delimiter of a text: the one that divides most lines as it divides the first, and into most values.
+ * Guesses the delimiter of a text: the one that divides most lines into as many values as the first line, and into the most values.
  * @returns the comma for lines of one value
  */
 export async function findDelimiter(head: string, quote = '"'): Promise<string> {
   let best = { delimiter: ',', share: 0, values: 1 };
   for (const delimiter of delimiters) {
     const lengths: number[] = [];
-    // The last record may be cut.
+    // The last record may be incomplete.
     const whole = head.slice(0, head.lastIndexOf('\n') + 1) || head;
     for await (const { cells } of readCsvRecords(single(whole), { delimiter, quote, escape: quote })) {
       if (lengths.push(cells.length) === enough) break;
     }
     const [first = 1] = lengths;
     const shareOf = (values: number) => lengths.filter(length => length === values).length / lengths.length;
-    // Behind lines that are no rows, such as a title, most lines are alike.
+    // After lines that are not rows, such as a title, most lines have the same number of values.
     const values = first > 1 ? first : (lengths.find(length => shareOf(length) > 0.5) ?? 1);
     if (values < 2) continue;
     const share = shareOf(values);

@@ -1,6 +1,6 @@
 /**
- * Every way a request can fail on purpose, in one table (contract 2.20).
- * `reason` follows the words of BigQuery's own error list where it has one.
+ * All expected failures of a request, in one table (contract 2.20).
+ * `reason` is that of BigQuery's own error list if it has one.
  * `docs/errors.md` lists the same rows; a test keeps the two equal.
  */
 export const errorCodes = {
@@ -142,14 +142,14 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** A place in a caller's SQL text; both count from 1. */
+/** A position in a caller's SQL text; both count from 1. */
 export type SqlPosition = { readonly line: number; readonly column: number };
 
 type ErrorDetails = {
   readonly position?: SqlPosition | undefined;
   readonly bytesLimit?: number | undefined;
   readonly isOfSource?: boolean | undefined;
-  /** Overrides the seconds of the table for a failure that knows better when to retry. */
+  /** Overrides the seconds of the table if the failure knows when a retry makes sense. */
   readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
 };
@@ -162,9 +162,9 @@ export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;
   readonly position: SqlPosition | undefined;
-  /** The `maxBytesBilled` that the query was refused for; under a higher one it may run. Absent for all other failures. */
+  /** The `maxBytesBilled` for which the query was refused; under a higher one it may run. Absent for all other failures. */
   readonly bytesLimit: number | undefined;
-  /** Whether every query of the same sources fails so, whatever its values: because of the sources themselves, or of the rights to them. */
+  /** Whether the cause is a source itself, or the right to read it: then all queries over it fail like this. */
   readonly isOfSource: boolean;
   /** Seconds after which a retry makes sense; absent when it never does. */
   readonly retryAfterSeconds: number | undefined;
@@ -190,7 +190,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Turns anything thrown into a GatewayError; a bug becomes `internal` and keeps its cause for the log. */
+/** Converts anything thrown to a GatewayError; a bug becomes `internal`, with its cause for the log. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   return new GatewayError('internal', 'Internal error', { cause: thrown });

@@ -6,12 +6,12 @@ type ExactJson = {
   ): unknown;
   rawJSON(text: string): unknown;
 };
-const exactJson = JSON as unknown as ExactJson; // the same object, with its newer signatures
+const exactJson = JSON as unknown as ExactJson; // the same object, with the newer signatures
 
-/** Hints at an integer beyond 2^53; a hint inside a string costs time, not correctness. It repeats nothing without end: that fails for long texts. */
+/** Matches text that may contain an integer beyond 2^53; a match inside a string costs time, not correctness. No unbounded repetition, which would fail for long texts. */
 const maybeBigInteger = /9\d{15}|\d{17}/;
 
-/** Whether `parseExactJson` takes its slow path, which takes about ten times as long as JSON.parse. */
+/** Whether `parseExactJson` takes its slow path, about ten times as slow as JSON.parse. */
 export function mayHaveBigInteger(text: string): boolean {
   return maybeBigInteger.test(text);
 }
@@ -25,7 +25,7 @@ export function parseExactJson(text: string): unknown {
   return mayHaveBigInteger(text) ? exactJson.parse(text, keepDigits) : JSON.parse(text);
 }
 
-/** Finds numbers that may have more than 15 digits, which is all that every FLOAT64 keeps. */
+/** Matches numbers of more than 15 digits, beyond what a FLOAT64 always keeps. */
 const maybeLongNumber = /(?:\d\.?){16}/;
 
 /** Whether `parseExactNumbers` takes its slow path. */
@@ -58,7 +58,7 @@ function keepAllDigits(_key: string, value: unknown, { source = '' }: { source?:
   return isLong && !isExact ? exactJson.rawJSON(source) : value;
 }
 
-/** Whether a value is a JSON object; a number with all its digits is none. */
+/** Whether a value is a JSON object; a number that kept all its digits is not one. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && keptDigits(value) === undefined

@@ -1,7 +1,7 @@
-/** Characters of a header that lists what a client accepts. Documented in `docs/rest.md`. */
+/** Maximum characters read of a header that lists what a client accepts. Documented in `docs/rest.md`. */
 const maxListLength = 1000;
 
-/** The start of a list in a header, cut at a comma: no client has reason for more, and 128 KiB of them take 25 ms to read. */
+/** The start of a list in a header, cut at a comma: no client needs more, and reading 128 KiB takes 25 ms. */
 export function listStart(header: string): string {
   if (header.length <= maxListLength) return header;
   return header.slice(0, Math.max(0, header.lastIndexOf(',', maxListLength)));

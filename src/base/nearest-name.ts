@@ -1,9 +1,9 @@
-/** Names beyond this many, and longer ones, are not looked at: the work of an error stays below a millisecond. */
+/** Candidates beyond this number, and longer names, are ignored, so that an error costs less than a millisecond. */
 const maxCandidates = 1000;
 const maxLength = 64;
 
 /**
- * Finds the name that somebody has probably meant: one of at most two typing errors, or one in a short name. Case does not count.
+ * Finds the name that was probably meant: one with at most two typing errors, or one in a short name. Case does not matter.
  * @param candidates the first of equally near ones wins
  */
 export function nearestName(name: string, candidates: Iterable<string>): string | undefined {
@@ -23,7 +23,7 @@ export function nearestName(name: string, candidates: Iterable<string>): string 
   return best;
 }
 
-/** The end of a message that a name is unknown, in the words of GoogleSQL: `; Did you mean id?`, or nothing. */
+/** The end of a message about an unknown name, in GoogleSQL's words: `; Did you mean id?`, or empty. */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
   const nearest = nearestName(name, candidates);
   return nearest === undefined ? '' : `; Did you mean ${nearest}?`;

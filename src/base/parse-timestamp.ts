@@ -7,16 +7,16 @@ const offset = /^(?: ?(?<sign>[+-])| )(?<hours>\d{1,2})(?::?(?<minutes>\d{2}))?$
 /** The start of the year 0001, where BigQuery's TIMESTAMP begins; microseconds since 1970. */
 export const minTimestamp = -62_135_596_800_000_000n;
 
-/** The end of the year 9999, where it ends. */
+/** The end of the year 9999, where BigQuery's TIMESTAMP ends; microseconds since 1970. */
 export const maxTimestamp = 253_402_300_799_999_999n;
 
 /**
  * Reads a timestamp as BigQuery's CAST does: ISO 8601, or `YYYY-MM-DD HH:MM:SS`; UTC if the text has no zone.
  *
- * Accepted beyond that: seconds may be left out; digits beyond microseconds are cut off (for a bound on microsecond
- * data both sides of the cut mean the same); `…T10:00:00 02:00` is `+02:00`.
+ * Also accepted: seconds may be left out; digits beyond microseconds are cut off (for a bound on microsecond
+ * data that makes no difference); `…T10:00:00 02:00` means `+02:00`.
  *
- * @returns microseconds since 1970, or undefined if the text is no timestamp
+ * @returns microseconds since 1970, or undefined if the text is not a timestamp
  */
 export function parseTimestamp(text: string): bigint | undefined {
   const match = dateAndTime.exec(text);
@@ -44,7 +44,7 @@ export function formatTimestamp(micros: bigint): string {
   return `${new Date(wholeMillis).toISOString().slice(0, 19)}.${String(fraction).padStart(6, '0')}Z`;
 }
 
-/** @returns the zone in Temporal's spelling, or undefined if the text is none */
+/** @returns the zone in Temporal's spelling, or undefined if the text is not a zone */
 function parseZone(text: string, afterTime: boolean): string | undefined {
   if (text === '' || /^ ?z$/i.test(text)) return 'UTC';
   const numeric = offset.exec(text)?.groups;

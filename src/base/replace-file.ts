@@ -3,8 +3,8 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Replaces a file by a text in one step; only its owner may read it. The text is on the disk when this resolves; if it
- * does not fit, the file stays as it was and no temporary file is left.
+ * Replaces the content of a file atomically; only its owner may read it. The text is on the disk when this resolves; if it
+ * does not fit, the file is unchanged and no temporary file is left.
  * @throws the system's error, such as ENOSPC
  */
 export async function replaceFile(file: string, text: string): Promise<void> {
@@ -25,12 +25,12 @@ export async function replaceFile(file: string, text: string): Promise<void> {
   await syncDirectory(dirname(file));
 }
 
-/** Puts the names in a folder on the disk: a rename must survive a loss of power, too. */
+/** Flushes the names in a folder to the disk, so that a rename survives a loss of power. */
 export async function syncDirectory(directory: string): Promise<void> {
   await syncFile(directory);
 }
 
-/** Puts on the disk what was written to a file. */
+/** Flushes a file to the disk. */
 export async function syncFile(file: string): Promise<void> {
   const handle = await open(file, 'r');
   try {

@@ -29,10 +29,10 @@ export type Column = {
   readonly fields?: readonly Column[];
 };
 
-/** What an object of a column takes, in bytes. */
+/** Approximate bytes of the object of one column. */
 const columnBytes = 150;
 
-/** Bytes of memory that columns take, and the fields of records. */
+/** Approximate bytes of memory of columns, including the fields of records. */
 export function bytesOfColumns(columns: readonly Column[]): number {
   return columns.reduce(
     (bytes, { name, fields = [] }) => bytes + columnBytes + name.length + bytesOfColumns(fields),
@@ -51,9 +51,9 @@ export type ResultSet = {
   /** UTF-8 JSON text: `[]` or `[{…},{…}]`, without white space between rows. */
   readonly rowsJson: Buffer;
   readonly rowCount: number;
-  /** Whether the query had more rows than it was asked for (contract 2.14). Default false. */
+  /** Whether the query had more rows than its maximum (contract 2.14). Default false. */
   readonly isTruncated?: boolean;
-  /** What the query cost, where the engine knows it. */
+  /** What the query cost, if the engine knows. */
   readonly receipt?: Receipt;
 };
 

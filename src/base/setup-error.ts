@@ -1,4 +1,4 @@
-/** One problem of the set-up, for the operator: it may name tables, addresses, files. */
+/** A problem of the set-up, for the operator: it may name tables, addresses, files. */
 export type SetupProblem = {
   readonly found: string;
   /** How to fix it. */

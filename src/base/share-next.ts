@@ -1,6 +1,4 @@
-/**
- * Makes a task that runs once for all who ask while it runs: they share the next run, so each result is of after its call.
- */
+/** Wraps a task so that calls during a run share the next one: each result is from a run that began after the call. */
 export function shareNext<Result>(task: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<unknown> | undefined;
   let next: Promise<Result> | undefined;

@@ -28,14 +28,14 @@ type SpanOptions = {
 
 const tracer = trace.getTracer('saved-query-gateway');
 
-/** Stands for a span where none is recorded. */
+/** Used in place of a span while none are recorded. */
 const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 
 let isRegistered: boolean | undefined;
 
 /**
- * Whether an SDK records spans. It is loaded before the gateway (`node --import`), so that one look is enough: without an SDK a span
- * costs the reading of one variable.
+ * Whether an SDK records spans. It is loaded before the gateway (`node --import`), so one check is enough: without an SDK a span
+ * costs reading one variable.
  */
 export function isTracing(): boolean {
   isRegistered ??= hasSdk();
@@ -47,7 +47,7 @@ function hasSdk(): boolean {
   return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('') !== undefined;
 }
 
-/** Runs a part of the work in a span of its own, within the span around it. What it throws ends the span as an error. */
+/** Runs work in a span of its own, within the surrounding span. If the work throws, the span ends as failed. */
 export async function inSpan<Result>(
   name: string,
   options: SpanOptions,
@@ -65,7 +65,7 @@ export async function inSpan<Result>(
   }
 }
 
-/** The same for what happens in the background too: there is a span only within one that has not ended. */
+/** Like `inSpan`, for work that also happens in the background: makes a span only within one that has not ended. */
 export function inSpanOfRequest<Result>(
   name: string,
   options: SpanOptions,
@@ -75,7 +75,7 @@ export function inSpanOfRequest<Result>(
   return inSpan(name, options, run);
 }
 
-/** Starts a span within the one around it; the caller ends it. */
+/** Starts a span within the surrounding one; the caller must end it. */
 export function startSpan(name: string, { kind, attributes = {}, isRoot = false }: SpanOptions = {}): Span {
   if (!isTracing()) return noSpan;
   const around = trace.getActiveSpan();
@@ -84,19 +84,19 @@ export function startSpan(name: string, { kind, attributes = {}, isRoot = false 
   return tracer.startSpan(name, { ...options, root: isRoot });
 }
 
-/** Starts the span of a request: within the caller's span, where the headers name one. */
+/** Starts the span of a request: within the caller's span if the headers name one. */
 export function startServerSpan(name: string, attributes: Attributes, headers: IncomingHttpHeaders): Span {
   // The active context may be that of an earlier request on the same connection.
   const parent = propagation.extract(ROOT_CONTEXT, headers);
   return tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
 }
 
-/** Runs what belongs to the span of a request: spans that start meanwhile are within it. */
+/** Runs a function within a span: spans that it starts become children of it. */
 export function within<Result>(span: Span, run: () => Result): Result {
   return context.with(trace.setSpan(ROOT_CONTEXT, span), run);
 }
 
-/** The error itself may quote SQL or data, so that only its code is recorded. */
+/** Records only the code of an error: its message may quote SQL or data. */
 function failSpan(span: Span, error: unknown): void {
   const code =
     error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
@@ -109,13 +109,13 @@ export function markFailed(span: Span, code: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** Adds to the headers of a request to another service within which span it is sent. */
+/** Adds the current span to the headers of a request to another service. */
 export function addTraceHeaders(headers: Record<string, string>): void {
   if (isTracing()) propagation.inject(context.active(), headers);
 }
 
 /**
- * The id of the trace that a request belongs to, 32 hexadecimal digits: that of its span, else the one that its caller sent in
+ * The trace id of a request, 32 hexadecimal digits: that of its span, else the one that its caller sent in
  * `traceparent` (W3C Trace Context).
  */
 export function traceIdOf(span: Span | undefined, { traceparent }: IncomingHttpHeaders): string | undefined {
@@ -124,11 +124,11 @@ export function traceIdOf(span: Span | undefined, { traceparent }: IncomingHttpH
   return typeof traceparent === 'string' ? traceparentShape.exec(traceparent)?.[1] : undefined;
 }
 
-/** Version, trace, span, flags; zeros alone are no ids. Later versions may append fields; the version `ff` is none. */
+/** Version, trace, span, flags. Ids of zeros alone are invalid, and so is the version `ff`; later versions may append fields. */
 const traceparentShape =
   /^(?!ff)[0-9a-f]{2}-((?!0{32})[0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
 
-/** Hands the spans that were recorded to their exporter, before the process ends. */
+/** Exports the recorded spans before the process ends. */
 export async function flushSpans(): Promise<void> {
   if (!isTracing()) return;
   const provider = trace.getTracerProvider();

@@ -1,19 +1,19 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** Milliseconds of work before the event loop gets a turn, by default. */
+/** Default milliseconds of work before the event loop gets a turn. */
 const defaultSliceMs = 8;
 
 /** Splits long work into slices, between which the event loop runs. */
 export type Turns = {
   /** Whether this slice is over; if so, `await next()`. Checking first saves a promise for each step. */
   isOver(): boolean;
-  /** Lets the event loop run, and rests. All waiters continue in the same new slice. */
+  /** Lets the event loop run, then pauses. All waiters continue in the same new slice. */
   next(): Promise<void>;
 };
 
 /**
  * Starts work in slices; the work between two calls of `isOver` must be short.
- * @param restMs milliseconds between two slices. Default: one turn of the event loop
+ * @param restMs milliseconds of pause between two slices. Default: one turn of the event loop
  */
 export function takeTurns(sliceMs = defaultSliceMs, restMs = 0): Turns {
   let endMs = performance.now() + sliceMs;
@@ -30,24 +30,24 @@ export function takeTurns(sliceMs = defaultSliceMs, restMs = 0): Turns {
   };
 }
 
-/** Milliseconds of a turn after which nobody is kept waiting for the next one. */
+/** Turns of up to this many milliseconds are followed by no pause. */
 const shortMs = 8;
 
-/** Milliseconds of rest at most. */
+/** Maximum milliseconds of a pause. */
 const maxRestMs = 100;
 
 /**
- * Milliseconds of rest after a turn: as long as it took if it was long. A request has some ten turns of the event loop until it is answered,
- * so half of the time is for those of others.
+ * Milliseconds to pause after a turn: as long as the turn if that was long. A request takes some ten turns of the event loop until it is
+ * answered, so half of the time is left to the turns of others.
  */
 export function restAfter(tookMs: number): number {
   return tookMs > shortMs ? Math.min(tookMs, maxRestMs) : 0;
 }
 
 /**
- * Makes a function that waits for a turn of the event loop that no other of its callers gets: what each does next, promises that
- * are ready included, never adds up with what the others do. A rest follows, see `restAfter`. Whoever waits for many turns has one in as
- * many as there are others: the argument says who it is.
+ * Makes a function that resolves in a turn of the event loop in which it resolves for no other call, so that the work after it, up to
+ * the next real wait, never adds up with that of others. A pause follows, see `restAfter`. Callers take turns, whichever number of
+ * calls each has waiting: the argument is the caller's name.
  */
 export function createOwnTurns(): (caller: string) => Promise<void> {
   const lanes = createLanes();
@@ -71,9 +71,9 @@ export function createOwnTurns(): (caller: string) => Promise<void> {
 }
 
 /**
- * Makes a function that waits until few others begin in the same turn of the event loop, callers in turn: hundreds of requests may arrive in
- * one, each of which is short.
- * @param most those that begin in one turn
+ * Makes a function that resolves for only a few calls in each turn of the event loop, in turns between callers: hundreds of short
+ * requests may arrive in one.
+ * @param most maximum number of calls in one turn
  */
 export function createSharedTurns(most: number): (caller: string) => Promise<void> {
   const lanes = createLanes();
@@ -101,15 +101,15 @@ export function createSharedTurns(most: number): (caller: string) => Promise<voi
   };
 }
 
-/** Bounds what is done in one turn of the event loop for events of which thousands may come in it. */
+/** Limits the work of one turn of the event loop for events of which thousands may arrive in it. */
 export type TurnBudget = {
-  /** Whether an event of this turn has to wait: the time is over, or others wait already. */
+  /** Whether an event has to wait: the time of this turn is used up, or other events wait already. */
   isSpent(): boolean;
-  /** Goes on with an event in one of the next turns, in the order of the calls; what `resume` does may happen in the tick after it. */
+  /** Calls back in one of the next turns, in the order of the calls; work that `resume` defers by one tick is counted too. */
   wait(resume: () => void): void;
 };
 
-/** @param maxMs milliseconds of a turn after which no further event begins */
+/** @param maxMs milliseconds of a turn after which no further event starts */
 export function createTurnBudget(maxMs: number): TurnBudget {
   const waiting: (() => void)[] = [];
   let endMs: number | undefined;
@@ -128,7 +128,7 @@ export function createTurnBudget(maxMs: number): TurnBudget {
   async function resumeNext(): Promise<void> {
     while (waiting.length > 0 && hasTime()) {
       waiting.shift()!();
-      // What follows from it, a tick and promises later, counts too.
+      // Work that follows from it, a tick and promises later, counts too.
       await new Promise<void>(resolve => process.nextTick(resolve));
     }
   }
@@ -140,9 +140,9 @@ export function createTurnBudget(maxMs: number): TurnBudget {
 }
 
 /**
- * Makes a function that waits for one of a few permits, callers in turn.
- * @param count permits
- * @returns resolves with what gives the permit back, which is called once
+ * Makes a function that waits for one of a few permits; callers take turns.
+ * @param count number of permits
+ * @returns a function that resolves with the one that gives the permit back, to be called once
  */
 export function createPermits(count: number): (caller: string) => Promise<() => void> {
   const lanes = createLanes();
@@ -166,7 +166,7 @@ export function createPermits(count: number): (caller: string) => Promise<() => 
     });
 }
 
-/** Those who wait, by caller: the next one is the first of the caller whose turn was longest ago. */
+/** Waiting calls, by caller: the next one is the first call of the caller whose turn was longest ago. */
 function createLanes() {
   const lanes = new Map<string, (() => void)[]>();
   return {

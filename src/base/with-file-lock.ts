@@ -9,10 +9,10 @@ const staleMs = 10_000;
 const defaultTimeoutMs = 15_000;
 
 /**
- * Runs an action on a file while no other process does, using a lock file beside it. Process ids would not help: the processes
- * may run in different containers that share a folder. So an old lock is taken over.
+ * Runs an action on a file while no other process does, by a lock file beside it. An old lock is taken over; process ids would not
+ * tell whether its owner lives, because processes may run in different containers that share a folder.
  * @param timeoutMs milliseconds to wait for the lock. Default 15 s
- * @throws Error that names the lock file if somebody holds it for that long; what `act` throws
+ * @throws Error that names the lock file if another process holds it for that long; errors of `act`
  */
 export async function withFileLock<T>(
   file: string,
@@ -27,7 +27,7 @@ export async function withFileLock<T>(
       throw new Error(`Another command holds ${lock}; if none is running, delete that file and try again`);
     }
     await dropStale(lock);
-    // Random, so that the waiting commands do not all retry at once.
+    // Random, so that waiting processes do not all retry at once.
     await delay(5 + Math.random() * 20);
   }
   try {
@@ -60,7 +60,7 @@ async function dropStale(lock: string): Promise<void> {
   const moved = `${lock}.${randomUUID()}`;
   try {
     await rename(lock, moved);
-    // Somebody else may have taken over in between: then this is a new lock, and goes back.
+    // Another process may have taken it over in between: then this is a new lock, and is put back.
     if ((await stat(moved)).ino !== found.ino) await link(moved, lock);
   } catch {
     // Another command was faster.

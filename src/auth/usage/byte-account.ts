@@ -6,18 +6,18 @@ export type BytesOfDay = { readonly bytes: number; readonly day: string };
 
 export type ByteTotals = { readonly bytesOfDay: number; readonly bytesOfMonth: number };
 
-/** The bytes that the queries of one token have read in this day and month, as far as this gateway knows. Times are ms since 1970. */
+/** The bytes that the queries of one token have read this day and month, as far as this gateway knows. Times are milliseconds since 1970. */
 export type ByteAccount = {
   add(nowMs: number, bytes: number): void;
-  /** Says why the token may run no more queries; undefined if it may. */
+  /** The error for a token that may run no more queries; undefined if it may. */
   refusal(nowMs: number): GatewayError | undefined;
-  /** Takes what no ledger knows of, of one day after the other; it stays in the account. */
+  /** Takes the bytes that the ledger does not have yet, one day at a time; they still count in the account. */
   drain(nowMs: number): BytesOfDay;
-  /** Takes over the totals of a ledger, which has added up what was drained of a day. */
+  /** Adopts the totals of the ledger, which include the drained bytes of a day. */
   settle(nowMs: number, totals: ByteTotals, day: string): void;
   /** Whether there is more to drain. */
   readonly isDirty: boolean;
-  /** What was drained has reached no ledger. */
+  /** Takes drained bytes back that have not reached the ledger. */
   restore(drained: BytesOfDay): void;
 };
 
@@ -29,7 +29,7 @@ export function createByteAccount(
   let day = dayOf(nowMs);
   let known: ByteTotals = { bytesOfDay: 0, bytesOfMonth: 0 };
   let bytes = 0;
-  /** Bytes of an earlier day that no ledger knows of. */
+  /** Bytes of an earlier day that the ledger does not have yet. */
   let earlier: BytesOfDay | undefined;
 
   const isThisDay = (nowMs: number) => nowMs >= dayMs(day) && nowMs < dayMs(day) + lengthOfDayMs;
@@ -44,7 +44,7 @@ export function createByteAccount(
     day = today;
   }
 
-  /** Moves bytes from those that a ledger is to hear of to those that it knows of. */
+  /** Moves bytes from those that the ledger does not have yet to those that it has. */
   function move(moved: number): void {
     bytes -= moved;
     known = {

@@ -16,10 +16,10 @@ type Entries = Record<string, z.infer<typeof entry>>;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** Milliseconds to wait for other gateways: the next exchange is soon, and the end of a gateway must not wait. */
+/** Milliseconds to wait for other gateways: the next exchange comes soon, and a stopping gateway must not wait long. */
 const lockMs = 1000;
 
-/** Keeps bytes and last uses of tokens in a file beside theirs. Gateways over one file add up bytes; requests are each one's own. */
+/** Keeps bytes and last uses of tokens in a file beside the records. Gateways that share the file add up bytes; each counts its own requests. */
 export function createFileLedger(file: string): UsageLedger {
   return {
     intervalMs: 10_000,
@@ -47,7 +47,7 @@ export function createFileLedger(file: string): UsageLedger {
 
 function add(entries: Entries, { tokenId, bytes, day: usedOn, usedAtMs }: Usage): TotalUsage {
   const known = entries[tokenId] ?? { day: usedOn, bytesOfDay: 0, bytesOfMonth: 0, usedAtMs: 0 };
-  // What another gateway has used just before midnight counts for the day that has begun meanwhile, as it does in Redis.
+  // Bytes that another gateway used just before midnight count for the day that has begun meanwhile, as they do in Redis.
   const isLate = usedOn < known.day && Date.parse(known.day) - Date.parse(usedOn) <= dayMs;
   const day = isLate ? known.day : usedOn;
   const isSameMonth = known.day.slice(0, 7) === day.slice(0, 7);
@@ -58,7 +58,7 @@ function add(entries: Entries, { tokenId, bytes, day: usedOn, usedAtMs }: Usage)
   return { bytesOfDay, bytesOfMonth };
 }
 
-/** A file that is not there, or that somebody has spoilt, is an empty one: it is no reason to refuse anybody. */
+/** Reads the file. A missing or damaged one counts as empty: that is no reason to refuse callers. */
 async function read(file: string): Promise<Entries> {
   try {
     return z.record(z.string(), entry).parse(JSON.parse(await readFile(file, 'utf8')));

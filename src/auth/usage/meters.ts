@@ -7,25 +7,25 @@ import { createRateBucket } from './rate-bucket.ts';
 import { ratesOf, type TokenLimits } from './token-limits.ts';
 import type { TotalUsage, Usage, UsageLedger } from './usage-ledger.ts';
 
-/** Measures what one token uses, in the memory of this gateway. */
+/** Measures the use of one token, in the memory of this gateway. */
 export type Meter = {
   /**
    * Counts requests if the token's limits allow them.
-   * @returns milliseconds after which they will be allowed; 0: they were counted
+   * @returns 0 if they were counted, else milliseconds until they would be allowed
    */
   admit(count: number): number;
   /** Counts bytes that a query read. */
   addBytes(bytes: number): void;
-  /** Asks whether the token may run queries, where it has a limit of bytes: the error that says why not. */
+  /** For a token with a limit of bytes: returns the error if it may run no queries now. */
   readonly quota: (() => Promise<GatewayError | undefined>) | undefined;
 };
 
 /** The meters of all tokens; they outlive a change of the tokens. */
 export type Meters = {
   of(tokenId: string, limits: TokenLimits | undefined): Meter;
-  /** The meter of a subject of JSON Web Tokens: any number may come, so those that have not come for longest are forgotten. */
+  /** The meter of a subject of JSON Web Tokens. There may be any number of subjects: the least recently seen ones are forgotten. */
   ofSubject(tokenId: string, limits: TokenLimits): Meter;
-  /** Exchanges what was used with the ledger. */
+  /** Adds the use to the ledger, and adopts its totals. */
   sync(): Promise<void>;
   close(): Promise<void>;
 };
@@ -38,7 +38,7 @@ type MetersOptions = {
 
 /**
  * Counts requests.
- * @throws GatewayError `too_many_requests` with the time to come back, where the token's limits do not allow them
+ * @throws GatewayError `too_many_requests`, with the time to retry, if the token's limits do not allow them
  */
 export function countRequests(meter: Meter | undefined, count: number): void {
   const waitMs = meter?.admit(count) ?? 0;
@@ -48,17 +48,17 @@ export function countRequests(meter: Meter | undefined, count: number): void {
   });
 }
 
-/** A use is noted this often, so that tokens in use cost the ledger next to nothing. */
+/** Milliseconds between two records of a token's last use, so that tokens in use cost the ledger next to nothing. */
 const useMs = 60_000;
 
-/** Milliseconds for which a total of bytes holds before a query, and that a query waits for a newer one. */
+/** Milliseconds for which a total of bytes is recent enough for a query, and for which a query waits for a newer one. */
 const totalMs = 200;
 const quotaTimeoutMs = 50;
 
-/** Milliseconds since the last exchange with the ledger after which the next request starts one at once. */
+/** A request this many milliseconds after the last exchange with the ledger starts the next one at once. */
 const pauseMs = 1000;
 
-/** Subjects of JSON Web Tokens that a gateway has meters for. */
+/** Maximum number of subjects of JSON Web Tokens with a meter. */
 const maxSubjects = 10_000;
 
 type State = Meter & {
@@ -66,14 +66,14 @@ type State = Meter & {
   isDirty: boolean;
   drain(): Usage;
   settle(total: TotalUsage, day: string): void;
-  /** The ledger did not answer: what was drained is still to be added. */
+  /** Takes drained use back: the ledger did not answer, so it must be added later. */
   restore(usage: Usage): void;
 };
 
-/** Makes meters that nothing was measured with. */
+/** Makes an empty set of meters. */
 export function createMeters({ ledger, clock, emit }: MetersOptions): Meters {
   const states = new Map<string, State>();
-  /** Forgotten, with something used that the ledger has not heard of. */
+  /** Forgotten meters whose last use is not in the ledger yet. */
   const leaving = new Set<State>();
   const subjects = new LRUCache<string, State>({
     max: maxSubjects,
@@ -113,13 +113,13 @@ export function createMeters({ ledger, clock, emit }: MetersOptions): Meters {
       const found = states.get(tokenId);
       if (found?.limits === JSON.stringify(limits ?? {})) return found;
       const state = openState(tokenId, limits, { ledger, clock, sync });
-      // What was used before counts on, as far as the ledger knows it.
+      // Carries over the use that was not drained yet; the ledger has the rest.
       if (found) state.restore(found.drain());
       states.set(tokenId, state);
       return state;
     },
     ofSubject(tokenId, limits) {
-      // Tokens of one subject may say different limits; all of them add to one total.
+      // Tokens of one subject may have different limits; their use adds up to one total.
       const key = `${tokenId} ${JSON.stringify(limits)}`;
       const state = subjects.get(key) ?? openState(tokenId, limits, { ledger, clock, sync });
       subjects.set(key, state);
@@ -150,7 +150,7 @@ function openState(
     const isOld = ledger.isShared && clock.now() - settledAtMs > totalMs;
     if (isOld || settledAtMs === Number.NEGATIVE_INFINITY) {
       state.isDirty = true;
-      // Without the ledger, this gateway's own count has to do.
+      // If the ledger does not answer, this gateway's own count decides.
       await Promise.race([sync(), new Promise(resolve => setTimeout(resolve, quotaTimeoutMs).unref())]);
     }
     return account.refusal(clock.now());
@@ -167,7 +167,7 @@ function openState(
         state.isDirty = true;
       }
       if (buckets.length === 0) return 0;
-      // After a pause nobody here knows what others have used meanwhile.
+      // After a pause, the use by other gateways is unknown here.
       if (ledger.isShared && now - settledAtMs > pauseMs) {
         state.isDirty = true;
         void sync();

@@ -7,14 +7,14 @@ const count = z.int().min(1).optional();
 export const limitsSchema = z.strictObject({
   requestsPerSecond: count,
   requestsPerMinute: count,
-  /** Requests that may come at once after a pause. Default: those of a second. */
+  /** Maximum number of requests at once after a pause. Default: those of a second. */
   burst: count,
   /** Bytes that its queries may read in a day, and in a month, of UTC. */
   bytesPerDay: count,
   bytesPerMonth: count,
 });
 
-/** Limits as people give them, who may leave out what a part of them needs. */
+/** Limits as given by a person: also checks that parts which need each other are there. */
 export const givenLimits = limitsSchema.refine(
   ({ burst, requestsPerSecond }) => burst === undefined || requestsPerSecond !== undefined,
   'burst is a part of requestsPerSecond, which is missing',
@@ -22,7 +22,7 @@ export const givenLimits = limitsSchema.refine(
 
 export type TokenLimits = Readonly<z.infer<typeof limitsSchema>>;
 
-/** The limits of requests as buckets, by a name that is the same in all gateways. */
+/** The limits of requests as rates of buckets, with names that are the same in all gateways. */
 export function ratesOf(limits: TokenLimits): { readonly name: string; readonly rate: Rate }[] {
   const { requestsPerSecond, requestsPerMinute, burst } = limits;
   return [

@@ -1,4 +1,4 @@
-/** What one gateway has used of a token since it last said so. */
+/** One gateway's use of a token since its last exchange with the ledger. */
 export type Usage = {
   readonly tokenId: string;
   readonly rates: readonly { readonly name: string; readonly intervalMs: number; readonly count: number }[];
@@ -10,27 +10,27 @@ export type Usage = {
   readonly usedAtMs: number;
 };
 
-/** What all gateways that share a ledger have used of a token. */
+/** The use of a token by all gateways that share a ledger. */
 export type TotalUsage = {
-  /** In the order of the rates: milliseconds from now at which each bucket is full again. Absent where gateways do not share them. */
+  /** In the order of the rates: milliseconds until each bucket is full again. Absent if gateways do not share them. */
   readonly debtsMs?: readonly number[];
   readonly bytesOfDay: number;
   readonly bytesOfMonth: number;
 };
 
-/** Where gateways keep what tokens have used: shared in Redis, or in a file. */
+/** Where gateways keep the use of tokens: shared in Redis, or in a file. */
 export type UsageLedger = {
   /** Milliseconds between two exchanges of one gateway, if something was used. */
   readonly intervalMs: number;
-  /** Whether others add to it all the time, so that a total is soon too low. */
+  /** Whether other gateways add to it all the time, so that a total is soon outdated. */
   readonly isShared: boolean;
   /**
-   * Adds up what was used.
+   * Adds to the totals.
    * @returns the totals, in the order of `used`
-   * @throws Error where the ledger does not answer: nothing was added, or nobody knows
+   * @throws Error if the ledger does not answer; then it is unknown whether anything was added
    */
   exchange(used: readonly Usage[]): Promise<readonly TotalUsage[]>;
-  /** When tokens were last used, by their ids; milliseconds since 1970, to the minute. */
+  /** When tokens were last used, by id; milliseconds since 1970, to the minute. */
   lastUses(tokenIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   close(): Promise<void>;
 };
