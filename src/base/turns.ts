@@ -139,30 +139,76 @@ export function createTurnBudget(maxMs: number): TurnBudget {
   };
 }
 
+/** All callers who wait for one run: it starts as soon as it is the turn of any of them, not only of the first. */
+export type JoinedCallers = {
+  /**
+   * Calls back with each caller, now and whenever one joins; possibly more than once for the same one.
+   * @returns stops the callbacks
+   */
+  follow(onJoin: (caller: string) => void): () => void;
+};
+
+/** The same, and how others join. */
+export type Joined = JoinedCallers & { add(caller: string | undefined): void };
+
+/** Makes the callers of a run that nobody waits for yet. */
+export function createJoined(): Joined {
+  const callers = new Set<string>();
+  const followers = new Set<(caller: string) => void>();
+  return {
+    add(caller) {
+      if (caller === undefined || callers.has(caller)) return;
+      callers.add(caller);
+      for (const follower of followers) follower(caller);
+    },
+    follow(onJoin) {
+      followers.add(onJoin);
+      for (const caller of callers) onJoin(caller);
+      return () => followers.delete(onJoin);
+    },
+  };
+}
+
 /**
- * Makes a function that waits for one of a few permits; callers take turns.
+ * Makes a function that waits for one of a few permits; callers take turns. Several who wait for the same permit get it when it is the turn of one of them.
  * @param count number of permits
  * @returns a function that resolves with the one that gives the permit back, to be called once
  */
-export function createPermits(count: number): (caller: string) => Promise<() => void> {
+export function createPermits(
+  count: number,
+): (caller: string, joined?: JoinedCallers) => Promise<() => void> {
   const lanes = createLanes();
   let free = count;
 
   function begin(): void {
-    const next = free > 0 ? lanes.next() : undefined;
-    if (!next) return;
-    free--;
-    next();
+    while (free > 0) {
+      const next = lanes.next();
+      if (!next) return;
+      next();
+    }
   }
 
   const release = () => {
     free++;
     begin();
   };
-  return caller =>
+  return (caller, joined) =>
     new Promise(resolve => {
-      lanes.add(caller, () => resolve(release));
-      begin();
+      let hasBegun = false;
+      const start = () => {
+        // In the line of another caller.
+        if (hasBegun) return;
+        hasBegun = true;
+        free--;
+        resolve(release);
+      };
+      const wait = (who: string) => {
+        if (hasBegun) return;
+        lanes.add(who, start);
+        begin();
+      };
+      wait(caller);
+      joined?.follow(wait);
     });
 }
 

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import { type GatewayError, toGatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
 import type { ResultSet } from '../base/rows.ts';
-import type { JoinedCallers } from '../engine/engine.ts';
+import type { JoinedCallers } from '../base/turns.ts';
 import { batchGroupOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
 import { type QueryOptions, type RunStatement, runBatch } from './run-batch.ts';
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ResultSet } from '../base/rows.ts';
+import type { JoinedCallers } from '../base/turns.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import type { JoinedCallers, QueryParameter } from '../engine/engine.ts';
+import type { QueryParameter } from '../engine/engine.ts';
 import { layoutVersion } from './entry.ts';
 import type { Lifetimes } from './freshness.ts';
 
@@ -30,6 +31,8 @@ export type CacheRequest = {
   readonly key: CacheKey;
   /** The caller among whom turns are shared fairly: the id of an access token. Default: all without one share their turns. */
   readonly caller?: string | undefined;
+  /** All callers who wait for the same answer, including those who join later. Default: the caller alone. */
+  readonly joined?: JoinedCallers | undefined;
   /** The caller's SQL as it was sent: error positions refer to it, so only requests with the same text share them. */
   readonly callerSql?: string | undefined;
   readonly lifetimes: Lifetimes;

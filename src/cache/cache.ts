@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
-import type { JoinedCallers } from '../engine/engine.ts';
+import type { JoinedCallers } from '../base/turns.ts';
 import type { Store } from '../store/store.ts';
 import { createBatchedRead } from './batched-read.ts';
 import type { CacheEvent } from './cache-events.ts';
@@ -244,7 +244,7 @@ async function read(
 /** The same request, whose query runs for all callers who have joined it. */
 function runFor(request: CacheRequest, joined: JoinedCallers): CacheRequest {
   const { run, ...load } = request.load;
-  return { ...request, load: { ...load, run: signal => run(signal, joined) } };
+  return { ...request, joined, load: { ...load, run: signal => run(signal, joined) } };
 }
 
 /** A request after an invalidation does not join an earlier flight: its rows may be older. */

@@ -4,7 +4,7 @@ import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompre
 import { LRUCache } from 'lru-cache';
 import { digestBytes, joinBytes, ownMemory } from '../base/bytes.ts';
 import type { Column, ResultSet } from '../base/rows.ts';
-import { createPermits } from '../base/turns.ts';
+import { createPermits, type JoinedCallers } from '../base/turns.ts';
 import { versionBytes } from '../store/store.ts';
 
 /** The rows of one cache key as they are kept: before redaction, rendered as the exact REST body. */
@@ -105,11 +105,18 @@ async function compress(body: Buffer): Promise<Buffer> {
     : zstdCompressSync(body, compression);
 }
 
+/** Who waits for an entry to be decoded. */
+type Decoding = { readonly caller?: string | undefined; readonly joined?: JoinedCallers | undefined };
+
 /**
  * Decodes a stored entry; undefined if the bytes have another layout, belong to another key, or are damaged. Long bodies are
  * decompressed on other threads, in turns between callers.
  */
-export async function decodeEntry(bytes: Buffer, canonical: string, caller = ''): Promise<Entry | undefined> {
+export async function decodeEntry(
+  bytes: Buffer,
+  canonical: string,
+  by: Decoding = {},
+): Promise<Entry | undefined> {
   try {
     const version = versionOf(bytes);
     const known = heads.get(version);
@@ -118,7 +125,7 @@ export async function decodeEntry(bytes: Buffer, canonical: string, caller = '')
     const { isCompressed, bodyStart: start, bodyBytes, facts } = head;
     if (facts.canonical !== canonical) return undefined;
     const stored = bytes.subarray(start);
-    const body = isCompressed ? await decompress(stored, caller, bodyBytes) : ownBody(stored, bytes.length);
+    const body = isCompressed ? await decompress(stored, by, bodyBytes) : ownBody(stored, bytes.length);
     return { version, ...facts, body };
   } catch {
     return undefined;
@@ -131,9 +138,13 @@ const zstdDecompressAsync = promisify(zstdDecompress);
 const takePermit = createPermits(2);
 
 /** @param length bytes of the plain body; absent if unknown */
-async function decompress(stored: Buffer, caller: string, length = Infinity): Promise<Buffer> {
+async function decompress(
+  stored: Buffer,
+  { caller = '', joined }: Decoding,
+  length = Infinity,
+): Promise<Buffer> {
   if (length <= maxBytesNow) return ownMemory(zstdDecompressSync(stored));
-  const release = await takePermit(caller);
+  const release = await takePermit(caller, joined);
   try {
     // One byte more than the body, so that it comes in one piece.
     return await zstdDecompressAsync(stored, length < Infinity ? { chunkSize: length + 1 } : {});

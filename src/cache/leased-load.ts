@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
 import { startSpan } from '../base/spans.ts';
+import type { JoinedCallers } from '../base/turns.ts';
 import type { Claim } from '../store/store.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey, Load } from './cache-request.ts';
@@ -37,6 +38,7 @@ export type LeasedLoadOptions = {
   readonly endpoint: string;
   readonly key: CacheKey;
   readonly caller?: string | undefined;
+  readonly joined?: JoinedCallers | undefined;
   readonly lifetimes: Lifetimes;
   /** Version of the entry to be replaced. */
   readonly known: string | undefined;
@@ -137,9 +139,9 @@ export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOption
 /** The entry of a stored value; undefined if it has another layout or was invalidated. */
 async function readValid(
   value: Buffer,
-  { key, caller, generation }: LeasedLoadOptions,
+  { key, caller, joined, generation }: LeasedLoadOptions,
 ): Promise<Entry | undefined> {
-  const entry = await decodeEntry(value, key.canonical, caller);
+  const entry = await decodeEntry(value, key.canonical, { caller, joined });
   return entry?.generation === generation() ? entry : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
-import type { JoinedCallers } from '../engine/engine.ts';
+import { createJoined, type Joined, type JoinedCallers } from '../base/turns.ts';
 
 /**
  * Runs one load for any number of requests for the same key at the same time.
@@ -20,25 +20,6 @@ type Flight<T> = {
   readonly joined: Joined;
   waiting: number;
 };
-
-type Joined = JoinedCallers & { add(caller: string | undefined): void };
-
-function createJoined(): Joined {
-  const callers = new Set<string>();
-  const followers = new Set<(caller: string) => void>();
-  return {
-    add(caller) {
-      if (caller === undefined || callers.has(caller)) return;
-      callers.add(caller);
-      for (const follower of followers) follower(caller);
-    },
-    follow(onJoin) {
-      followers.add(onJoin);
-      for (const caller of callers) onJoin(caller);
-      return () => followers.delete(onJoin);
-    },
-  };
-}
 
 /**
  * Makes an empty registry of flights. A caller whose signal aborts leaves at once; the load goes on for the others

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
+import { createJoined, type Joined } from '../base/turns.ts';
 import type { StoreAnswer } from './batched-read.ts';
 import type { CacheKey, CacheRequest } from './cache-request.ts';
 import { decodeEntry, type Entry, encodeEntry, versionOf } from './entry.ts';
@@ -32,22 +33,34 @@ type StoredEntriesDeps = {
 export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
   const { local, generations, read } = deps;
   /** By version: concurrent requests decode a value once. */
-  const decoding = new Map<string, Promise<Entry | undefined>>();
+  const decoding = new Map<string, { readonly entry: Promise<Entry | undefined>; readonly joined: Joined }>();
+
+  function startDecoding(
+    version: string,
+    value: Buffer,
+    { canonical }: CacheKey,
+    caller: string | undefined,
+  ) {
+    const joined = createJoined();
+    const entry = decodeEntry(value, canonical, { caller, joined }).finally(() => decoding.delete(version));
+    const running = { entry, joined };
+    decoding.set(version, running);
+    return running;
+  }
 
   /** Decodes a stored value, or returns the entry that is in memory already: its redacted and compressed forms stay in use. */
   function decode(
     value: Buffer,
-    { key, caller }: CacheRequest,
+    { key, caller, joined }: CacheRequest,
     known: Entry | undefined,
   ): Entry | undefined | Promise<Entry | undefined> {
     const version = versionOf(value);
     const there = [local.get(key), known].find(entry => entry?.version === version);
     if (there) return there;
-    const running = decoding.get(version);
-    if (running) return running;
-    const decoded = decodeEntry(value, key.canonical, caller).finally(() => decoding.delete(version));
-    decoding.set(version, decoded);
-    return decoded;
+    const running = decoding.get(version) ?? startDecoding(version, value, key, caller);
+    running.joined.add(caller);
+    joined?.follow(running.joined.add);
+    return running.entry;
   }
 
   /** @param stored the decoded value of the answer */

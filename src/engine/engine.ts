@@ -1,4 +1,5 @@
 import type { Column, ColumnType, ResultSet } from '../base/rows.ts';
+import type { JoinedCallers } from '../base/turns.ts';
 
 /**
  * A typed value bound to a named query parameter, in the text form of BigQuery's REST API: an integer's digits, a date
@@ -66,15 +67,6 @@ export type QueryPriority = 'interactive' | 'background';
 
 /** A common table expression of a saved query, which a caller's SQL can read. */
 export type Subset = { readonly name: string; readonly columns: readonly Column[] };
-
-/** All callers who wait for one run: it starts as soon as it is the turn of any of them, not only of the first. */
-export type JoinedCallers = {
-  /**
-   * Calls back with each caller, now and whenever one joins; possibly more than once for the same one.
-   * @returns stops the callbacks
-   */
-  follow(onJoin: (caller: string) => void): () => void;
-};
 
 /** What an engine knows about a statement without running it. */
 export type Explanation = {

@@ -3,7 +3,7 @@ import { createByteShares } from '../base/byte-shares.ts';
 import { ownMemory } from '../base/bytes.ts';
 import { orAborted } from '../base/or-aborted.ts';
 import type { Column } from '../base/rows.ts';
-import { takeTurns } from '../base/turns.ts';
+import { type JoinedCallers, takeTurns } from '../base/turns.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
 import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';
 import { checkRows, cutRows, type RowsRange } from './cut-rows.ts';
@@ -110,13 +110,12 @@ export function createRowFormatter(): RowFormatter {
   async function writeShort(
     format: WrittenFormat,
     rows: FormattedRows,
-    caller: string,
-    signal: AbortSignal,
+    { caller, joined, signal }: FormatOptions & { readonly joined: JoinedCallers },
   ): Promise<Buffer> {
     const { columns, body } = rows;
     if (workOf(format, columns, body) <= maxInlineWork) return writeRows(format, columns, body);
     return withRoom(caller, rows, async () => {
-      const release = await shorts.take(signal, { caller });
+      const release = await shorts.take(signal, { caller, joined });
       const job = short.open(format, columns);
       const written = job.write(body.subarray(firstRow(body)), true).finally(() => {
         job.end();
@@ -131,10 +130,11 @@ export function createRowFormatter(): RowFormatter {
       const key = `${idOf(rows.body)} ${format}`;
       const known = kept.get(key);
       if (known) return known;
-      const written = await share(key, signal, async inner => {
-        const bytes = await writeShort(format, rows, caller, inner);
+      const write = async (inner: AbortSignal, joined: JoinedCallers) => {
+        const bytes = await writeShort(format, rows, { caller, joined, signal: inner });
         return isKept ? ownMemory(bytes) : bytes;
-      });
+      };
+      const written = await share(key, signal, write, caller);
       if (isKept) kept.set(key, written);
       return written;
     },

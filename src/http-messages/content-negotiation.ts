@@ -15,7 +15,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import { ownMemory } from '../base/bytes.ts';
 import { listStart } from '../base/header-start.ts';
-import { createPermits } from '../base/turns.ts';
+import { createJoined, createPermits, type Joined, type JoinedCallers } from '../base/turns.ts';
 
 /** Whether a browser asks for a page: `text/html` is named, and weighs no less than `application/json`. */
 export function prefersHtml(accept = ''): boolean {
@@ -156,18 +156,27 @@ const maxInlineBytes = 64 * 1024;
 /** Long bodies that are encoded at the same time. The thread pool has four threads, for files, digests and entries of the cache as well. */
 const permitOf = createPermits(2);
 
-/** Bodies that are being encoded and will be kept, by the same key. */
-const making = new Map<string, Promise<Buffer>>();
+/** Bodies that are being encoded and will be kept, by the same key, and who waits for them. */
+const making = new Map<string, { readonly encoded: Promise<Buffer>; readonly joined: Joined }>();
 
-async function encodeNow(body: Buffer, encoding: ContentEncoding, caller: string): Promise<Buffer> {
+async function encodeNow(
+  body: Buffer,
+  encoding: ContentEncoding,
+  caller: string,
+  joined?: JoinedCallers,
+): Promise<Buffer> {
   const { inline, inThreadPool } = encoders[encoding];
   if (body.length <= maxInlineBytes) return inline(body);
-  const release = await permitOf(caller);
+  const release = await permitOf(caller, joined);
   return inThreadPool(body).finally(release);
 }
 
-async function encodeToKeep(body: Buffer, encoding: ContentEncoding, caller: string): Promise<Buffer> {
-  return ownMemory(await encodeNow(body, encoding, caller));
+function encodeToKeep(key: string, body: Buffer, encoding: ContentEncoding, caller: string) {
+  const joined = createJoined();
+  const encoded = encodeNow(body, encoding, caller, joined)
+    .then(ownMemory)
+    .finally(() => making.delete(key));
+  return { encoded, joined };
 }
 
 /**
@@ -186,9 +195,10 @@ export async function encodeBody(
   const key = `${id} ${encoding}`;
   const known = kept.get(key);
   if (known) return known;
-  const shared = making.get(key) ?? encodeToKeep(body, encoding, caller).finally(() => making.delete(key));
+  const shared = making.get(key) ?? encodeToKeep(key, body, encoding, caller);
   making.set(key, shared);
-  const encoded = await shared;
+  shared.joined.add(caller);
+  const encoded = await shared.encoded;
   kept.set(key, encoded);
   return encoded;
 }

@@ -63,8 +63,11 @@ export async function representationOf(
     shown =
       rows.body.length <= maxInlineBytes
         ? redactInline(rows, options)
-        : await making(key, signal, inner =>
-            redactElsewhere(rows, options, redactor, { caller, signal: inner }),
+        : await making(
+            key,
+            signal,
+            (inner, joined) => redactElsewhere(rows, options, redactor, { caller, joined, signal: inner }),
+            caller,
           );
     made.set(key, shown);
   }

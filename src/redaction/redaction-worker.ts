@@ -1,41 +1,62 @@
 import { parentPort } from 'node:worker_threads';
 import { type RedactionOptions, redactInSlices } from './redact-rows-json.ts';
 
-/** A job for the thread. */
-export type RedactionJob = {
+/** What the thread is told. */
+export type RedactionMessage =
+  | RedactionJob
+  /** Another caller waits for a job. */
+  | { readonly id: number; readonly joins: string }
+  /** Ends a job that nobody waits for any more. */
+  | { readonly id: number; readonly isCancelled: true };
+
+type RedactionJob = {
   readonly id: number;
   readonly caller: string;
   readonly body: Uint8Array;
   readonly options: RedactionOptions;
 };
 
-/** Ends a job that nobody waits for any more. */
-export type RedactionCancel = { readonly cancel: number };
-
 /** Its result; no body if nothing was replaced. */
 export type RedactionResult = { readonly id: number; readonly body: Uint8Array | undefined };
 
 type Running = { readonly job: RedactionJob; readonly slices: ReturnType<typeof redactInSlices> };
 
+const jobs = new Map<number, Running>();
+
 /**
- * Callers take turns, a slice each, and so do the jobs of one: a short one waits neither for the end of a long one nor for the number of
- * somebody else's.
+ * The jobs of each caller. Callers take turns, a slice each, and so do the jobs of one: a short one waits neither for the end of a long one nor for
+ * the number of somebody else's. A job that several callers wait for has the turns of each.
  */
-let lanes: Running[][] = [];
+const lanes = new Map<string, Set<Running>>();
 let isScheduled = false;
 
-parentPort!.on('message', (message: RedactionJob | RedactionCancel) => {
-  if ('cancel' in message) {
-    lanes = lanes.map(lane => lane.filter(({ job }) => job.id !== message.cancel));
-    return;
+parentPort!.on('message', (message: RedactionMessage) => {
+  if ('isCancelled' in message) drop(message.id);
+  else if ('joins' in message) wait(message.joins, jobs.get(message.id));
+  else {
+    const { id, caller, body, options } = message;
+    const slices = redactInSlices(Buffer.from(body.buffer, body.byteOffset, body.length), options);
+    const running = { job: message, slices };
+    jobs.set(id, running);
+    wait(caller, running);
+    schedule();
   }
-  const { caller, body, options } = message;
-  const slices = redactInSlices(Buffer.from(body.buffer, body.byteOffset, body.length), options);
-  const own = lanes.find(([first]) => first?.job.caller === caller);
-  if (own) own.push({ job: message, slices });
-  else lanes.push([{ job: message, slices }]);
-  schedule();
 });
+
+function wait(caller: string, running: Running | undefined): void {
+  if (!running) return;
+  const lane = lanes.get(caller);
+  if (lane) lane.add(running);
+  else lanes.set(caller, new Set([running]));
+}
+
+function drop(id: number): void {
+  const running = jobs.get(id);
+  jobs.delete(id);
+  for (const [caller, lane] of lanes) {
+    if (running && lane.delete(running) && lane.size === 0) lanes.delete(caller);
+  }
+}
 
 function schedule(): void {
   if (isScheduled) return;
@@ -45,14 +66,23 @@ function schedule(): void {
 
 function takeTurn(): void {
   isScheduled = false;
-  const lane = lanes.shift();
-  if (!lane) return;
-  const next = lane.shift(); // absent where it was cancelled
-  const turn = next?.slices.next();
-  if (next && turn?.done) send(next.job, turn.value);
-  else if (next) lane.push(next);
-  if (lane.length > 0) lanes.push(lane);
-  if (lanes.length > 0) schedule();
+  const [first] = lanes;
+  if (!first) return;
+  const [caller, lane] = first;
+  const [next] = lane;
+  // Both go to the end of their lines.
+  lanes.delete(caller);
+  lanes.set(caller, lane);
+  if (next) {
+    lane.delete(next);
+    lane.add(next);
+    const turn = next.slices.next();
+    if (turn.done) {
+      drop(next.job.id);
+      send(next.job, turn.value);
+    }
+  }
+  if (lanes.size > 0) schedule();
 }
 
 function send({ id, body }: RedactionJob, redacted: Buffer): void {

@@ -2,13 +2,16 @@ import { Worker } from 'node:worker_threads';
 import { createByteShares } from '../base/byte-shares.ts';
 import { GatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
+import type { JoinedCallers } from '../base/turns.ts';
 import type { RedactionOptions } from './redact-rows-json.ts';
-import type { RedactionCancel, RedactionJob, RedactionResult } from './redaction-worker.ts';
+import type { RedactionMessage, RedactionResult } from './redaction-worker.ts';
 
 /** For whom a body is redacted. */
 export type RedactionCaller = {
   /** The id of an access token: callers take turns. */
   readonly caller: string;
+  /** All callers who wait for the same body, including those who join later. Default: the caller alone. */
+  readonly joined?: JoinedCallers | undefined;
   /** Stops the work. */
   readonly signal: AbortSignal;
 };
@@ -89,18 +92,25 @@ export function createRedactor(): Redactor {
   }
 
   return {
-    async redact(body, options, { caller, signal }) {
+    async redact(body, options, { caller, joined, signal }) {
       const release = shares.take(caller, body.length);
       clearTimeout(idle);
       thread ??= start();
       const id = ++lastId;
       const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+      const send = (message: RedactionMessage) => waiting.has(id) && thread?.postMessage(message);
       waiting.set(id, { body, resolve, reject, release });
-      thread.postMessage({ id, caller, body, options } satisfies RedactionJob);
-      return orAborted(promise, signal).catch(error => {
-        if (take(id)) thread?.postMessage({ cancel: id } satisfies RedactionCancel);
+      send({ id, caller, body, options });
+      const unfollow = joined?.follow(other => send({ id, joins: other }));
+      try {
+        return await orAborted(promise, signal);
+      } catch (error) {
+        send({ id, isCancelled: true });
+        take(id);
         throw error;
-      });
+      } finally {
+        unfollow?.();
+      }
     },
     close,
   };

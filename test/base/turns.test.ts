@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { createOwnTurns, createSharedTurns, restAfter, takeTurns } from '../../src/base/turns.ts';
+import {
+  createJoined,
+  createOwnTurns,
+  createPermits,
+  createSharedTurns,
+  type JoinedCallers,
+  restAfter,
+  takeTurns,
+} from '../../src/base/turns.ts';
 import { heavyTurns } from '../support/rests.ts';
 
 test('each has a turn of the event loop for itself, in the order of the calls', async () => {
@@ -46,6 +54,27 @@ test('contract 11.1, 11.2: few begin in one turn, and a caller does not wait for
   await Promise.all([...'aaaaaaab'].map(act));
   for (let n = 0; n <= turn; n++) expect(begun.filter(each => each.turn === n).length).toBeLessThan(4);
   expect(begun.findIndex(({ caller }) => caller === 'b')).toBeLessThan(6);
+});
+
+test('contract 11.1: what several callers wait for begins when it is the turn of one of them, once', async () => {
+  const take = createPermits(1);
+  const release = await take('a');
+  const order: string[] = [];
+  const act = async (name: string, joined?: JoinedCallers) => {
+    const end = await take('a', joined);
+    order.push(name);
+    // Others have their turn afterwards.
+    await undefined;
+    end();
+  };
+  const joined = createJoined();
+  const all = ['1', '2', '3'].map(name => act(name)).concat(act('shared', joined), act('4'));
+  joined.add('b');
+  joined.add('c');
+  release();
+  await Promise.all(all);
+  expect(order).toEqual(['1', 'shared', '2', '3', '4']);
+  expect(await take('a')).toBeTypeOf('function');
 });
 
 test('contract 11.1: half of the time is for others, however long each turn takes', async () => {

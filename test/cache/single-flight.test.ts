@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
+import type { JoinedCallers } from '../../src/base/turns.ts';
 import { createSingleFlight } from '../../src/cache/single-flight.ts';
-import type { JoinedCallers } from '../../src/engine/engine.ts';
 
 const never = new AbortController().signal;
 

@@ -189,6 +189,20 @@ test.each(['csv', 'parquet', 'arrow'] as const)(
   },
 );
 
+test('contract 11.1: a job that another caller waits for too does not wait for the others of the first', async () => {
+  const formatter = openFormatter();
+  const order: string[] = [];
+  const note = (name: string, job: Promise<Buffer>) => job.then(() => order.push(name));
+  const others = Array.from({ length: 6 }, (_, n) =>
+    note('other', formatter.format('parquet', long(20_000 + n), asked())),
+  );
+  const rows = long();
+  const first = note('first', formatter.format('csv', rows, asked()));
+  const second = note('second', formatter.format('csv', rows, asked(undefined, 'another')));
+  await Promise.all([...others, first, second]);
+  expect(order.indexOf('second')).toBeLessThan(4);
+});
+
 test('one caller’s jobs wait for each other, and too many are refused', async () => {
   const formatter = openFormatter();
   const jobs = Array.from({ length: 20 }, () => formatter.format('csv', long(10_000), asked()));

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createJoined } from '../../src/base/turns.ts';
 import { redactRowsJson } from '../../src/redaction/redact-rows-json.ts';
-import type { RedactionCancel, RedactionJob } from '../../src/redaction/redaction-worker.ts';
-import { createRedactor, type Redactor } from '../../src/redaction/redactor.ts';
+import type { RedactionMessage } from '../../src/redaction/redaction-worker.ts';
+import { createRedactor, type RedactionCaller, type Redactor } from '../../src/redaction/redactor.ts';
 import { longestTurn } from '../support/longest-turn.ts';
 
 let redactor: Redactor;
@@ -12,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => redactor.close());
 
-const never = { caller: 'a', signal: new AbortController().signal };
+const never: RedactionCaller = { caller: 'a', signal: new AbortController().signal };
 const rowsOf = (text: string, count: number) => Buffer.from(JSON.stringify(Array(count).fill({ text })));
 
 test('redacts as the function does, several bodies at once, long and short, changed or not', async () => {
@@ -48,6 +49,20 @@ test('contract 11.1: a caller waits for no number of bodies of another', async (
   await redactor.redact(body, {}, { ...never, caller: 'b' });
   // Were a slice each job's turn, the last one would be done last.
   expect(done).toBeLessThan(others.length);
+  await Promise.all(others);
+});
+
+test('contract 11.1: a body that another caller waits for too has the turns of both', async () => {
+  const body = rowsOf('1:'.repeat(1000), 100);
+  let done = 0;
+  const ask = (by = never) => redactor.redact(body, {}, by).then(() => done++);
+  const others = Array.from({ length: 100 }, () => ask());
+  const joined = createJoined();
+  const shared = ask({ ...never, joined });
+  others.push(...Array.from({ length: 100 }, () => ask()));
+  joined.add('b');
+  await shared;
+  expect(done).toBeLessThan(50);
   await Promise.all(others);
 });
 
@@ -109,9 +124,9 @@ test('contract 11.5: the thread stops work that was cancelled, in the middle of 
   const body = rowsOf('1:'.repeat(200_000), 2);
   const ended = once(thread, 'message');
   // They take turns: the first would end first.
-  thread.postMessage({ id: 1, caller: 'a', body, options: {} } satisfies RedactionJob);
-  thread.postMessage({ id: 2, caller: 'a', body, options: {} } satisfies RedactionJob);
-  thread.postMessage({ cancel: 1 } satisfies RedactionCancel);
+  thread.postMessage({ id: 1, caller: 'a', body, options: {} } satisfies RedactionMessage);
+  thread.postMessage({ id: 2, caller: 'a', body, options: {} } satisfies RedactionMessage);
+  thread.postMessage({ id: 1, isCancelled: true } satisfies RedactionMessage);
   const [{ id }] = await ended;
   expect(id).toBe(2);
 });
