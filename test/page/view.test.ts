@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parseTimestamp } from '../../src/base/parse-timestamp.ts';
 import type { Column, Endpoint, Values } from '../../src/page/api/catalogue.ts';
-import type { Row } from '../../src/page/api/client.ts';
+import { createClient, type Row } from '../../src/page/api/client.ts';
 import { parseExactJson, writeExactJson } from '../../src/page/api/exact-json.ts';
 import { Problem } from '../../src/page/api/problem.ts';
 import { rangeOf } from '../../src/page/editor/error-range.ts';
@@ -16,7 +16,7 @@ import { rowsWithin } from '../../src/page/result/filter-rows.ts';
 import { formatCell, formatMicros } from '../../src/page/result/format.ts';
 import { isLevel, levelOf, wordsOf } from '../../src/page/result/level.ts';
 import { ordered } from '../../src/page/result/order-rows.ts';
-import { stacked } from '../../src/page/result/plot-options.ts';
+import { heightsFor, stacked } from '../../src/page/result/plot-options.ts';
 import { shortNames } from '../../src/page/result/short-names.ts';
 import { summaryOf } from '../../src/page/result/summary.ts';
 import { graphqlOperation, takeAlong } from '../../src/page/result/take-along.ts';
@@ -25,12 +25,36 @@ import { newestMicros, newRows, oldestMicros, toIso } from '../../src/page/row-t
 import { readView, writeView } from '../../src/page/view-url.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 
+/** A saved query with a bound beyond 2^53. */
+const wide = `/*
+id: 00000000-0000-4000-8000-000000000064
+name: wide
+description: A number.
+parameters:
+  n: { type: INT64, max: "9223372036854775807", description: Any number. }
+columns:
+  n: { type: INT64, description: The number. }
+*/
+select @n as n`;
+
 let gateway: OpenGateway;
 let endpoints: Endpoint[];
 beforeAll(async () => {
-  gateway = await openGateway({ now: '2026-01-15T12:00:00Z' });
+  gateway = await openGateway({ now: '2026-01-15T12:00:00Z', sqlFiles: { 'wide.sql': wide } });
   endpoints = (await gateway.get('/api/endpoints')).body.endpoints;
   return gateway.close;
+});
+
+test('the document of the API has numbers that Swagger UI takes, and the size of an answer is in bytes', async () => {
+  const plain = globalThis.fetch;
+  vi.stubGlobal('fetch', (path: string, init: RequestInit) => plain(gateway.origin + path, init));
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const client = createClient(testToken);
+  expect(JSON.stringify(await client.document())).toContain('"maximum":9223372036854776000');
+  const query = endpoints.find(({ name }) => name === 'logs.all')!;
+  const values = { project: 'abc', sql: "select 'é' as e" };
+  const { facts } = await client.run(query, values, new AbortController().signal, false);
+  expect(facts.bytes).toBe(Buffer.byteLength('{"result":[{"e":"é"}]}'));
 });
 
 test('every example of every subset is SQL that the gateway takes', async () => {
@@ -317,6 +341,17 @@ test.each([
   expect(isMeasurement(columns)).toBe(isAlone);
   expect(model.series.map(({ name }) => name)).toEqual(drawn);
   expect(model.isStack).toBe(isStack);
+});
+
+test.each([
+  ['counts', [1, 0], 0, 1, [0, 1.05]],
+  ['no counts yet', [0, 0], 0, 0, [0, 1]],
+  ['rates', [0.02, 0.01], 0, 0.02, [0, 0.021]],
+  ['losses', [-0.5, -0.2], -0.5, -0.2, [-0.525, 0.025]],
+  ['rates of nothing', [0.5, 0], 0, 0, [0, 1]],
+])('the axis of %s ends near its bars', (_what, values, least, most, ends) => {
+  const found = heightsFor([{ name: 'n', values }], least, most);
+  expect(found.map(end => Number(end.toFixed(9)))).toEqual(ends);
 });
 
 test('what is below zero is stacked downwards', () => {

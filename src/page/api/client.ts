@@ -1,5 +1,5 @@
 import type { Column, Endpoint, Values } from './catalogue.ts';
-import { parseExactJson } from './exact-json.ts';
+import { parseExactJson, writeExactJson } from './exact-json.ts';
 import { Problem, problemIn } from './problem.ts';
 
 /** A row as JSON has it; integers beyond 2^53 are BigInts. */
@@ -53,7 +53,7 @@ export type Client = {
   /** @throws Problem for anything but a verdict */
   check(endpoint: Endpoint, values: Values, signal: AbortSignal): Promise<Verdict>;
   dialect(): Promise<Dialect>;
-  /** The OpenAPI document. @throws Problem */
+  /** The OpenAPI document, whose numbers are those of JSON.parse: Swagger UI takes no BigInt. @throws Problem */
   document(): Promise<unknown>;
 };
 
@@ -67,7 +67,7 @@ export function createClient(token: string): Client {
     const body = parse(text);
     const problem = problemIn(body, response);
     if (problem) throw problem;
-    return { response, body, bytes: text.length };
+    return { response, body, bytes: new Blob([text]).size };
   }
 
   // Without a cache, the browser asks for an answer that is not from the gateway's cache either.
@@ -108,7 +108,7 @@ export function createClient(token: string): Client {
       }
     },
     dialect: async () => (await ask('/api/dialect')).body as Dialect,
-    document: async () => (await ask('/openapi.json')).body,
+    document: async () => JSON.parse(writeExactJson((await ask('/openapi.json')).body)),
   };
 }
 

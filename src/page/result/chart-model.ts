@@ -101,8 +101,9 @@ function eachInTime(time: Column, rows: readonly Row[], see: (seconds: number, r
 /** One series for each of the commonest names; the others are summed up. */
 function pivoted(time: Column, name: Column, number: Column, rows: readonly Row[]): ChartModel {
   const totals = new Map<string, number>();
+  const keyOf = (row: Row) => String(row[name.name] ?? 'NULL');
   for (const row of rows) {
-    const key = String(row[name.name]);
+    const key = keyOf(row);
     totals.set(key, (totals.get(key) ?? 0) + heightOf(toAmount(row[number.name])));
   }
   const ranked = [...totals].sort((one, other) => other[1] - one[1]).map(([key]) => key);
@@ -110,7 +111,7 @@ function pivoted(time: Column, name: Column, number: Column, rows: readonly Row[
   const sums = new Map<number, Amount[]>();
   const timeless = eachInTime(time, rows, (at, row) => {
     const sum = sums.get(at) ?? named.map(() => null);
-    const found = named.indexOf(String(row[name.name]));
+    const found = named.indexOf(keyOf(row));
     const index = found < 0 ? named.length - 1 : found;
     sum[index] = add(sum[index]!, toAmount(row[number.name]));
     sums.set(at, sum);

@@ -82,9 +82,7 @@ export function optionsOf(target: HTMLElement, model: TimeModel, drawing: Drawin
     scales: {
       // A bar stands over its time.
       x: { time: true, range: () => [from - step / 2, to - step / 2] },
-      y: {
-        range: (_plot, least, most) => [Math.min(0, (least ?? 0) * 1.05), Math.max(1, (most ?? 1) * 1.05)],
-      },
+      y: { range: (_plot, least, most) => heightsFor(series, least ?? 0, most ?? 0) },
     },
     axes: [
       {
@@ -128,6 +126,12 @@ export function optionsOf(target: HTMLElement, model: TimeModel, drawing: Drawin
       ],
     },
   };
+}
+
+/** The ends of the axis of heights: above counts at least 1, above others, as rates are, not much more than there is. */
+export function heightsFor(series: readonly Series[], least: number, most: number): [number, number] {
+  const top = Math.max(areCounts(series) ? 1 : 0, most * 1.05);
+  return [Math.min(0, least * 1.05), top || -least / 20 || 1];
 }
 
 /** A tick of the time axis in UTC: the day where the ticks are days apart, and at midnight. */
