@@ -280,6 +280,9 @@ const kinds = Object.keys(noColumns) as ValueKind[];
 
 const drawnFunctions = functionTemplates();
 
+/** A mean of FLOAT64 whose sum is exact, `{e}` in it: of fractions that cancel out, the order of adding up would be all that is left. */
+export const stableMean = 'avg(least(greatest(round({e}), -1e6), 1e6))';
+
 /** Every template of a kind: what is written above, other constructs, and the functions of the allow-list. */
 export function templatesOf(kind: ValueKind): readonly string[] {
   const functions = drawnFunctions.filter(template => template.kind === kind).map(({ text }) => text);

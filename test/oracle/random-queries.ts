@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { randomExpressions } from './random-expressions.ts';
+import { randomExpressions, stableMean } from './random-expressions.ts';
 import { randomShapes } from './random-shapes.ts';
 import { type Spellings, spellingsOf } from './spellings.ts';
 import { type ExpressionScope, noColumns, type ValueKind } from './value-kinds.ts';
@@ -193,7 +193,8 @@ function grouped(
     item.map(e => `count(${e})`),
     fc.oneof(int, text, date).map(e => `count(distinct ${e})`),
     int.map(e => `sum(${e})`),
-    fc.oneof(int, float).map(e => `avg(${e})`),
+    int.map(e => `avg(${e})`),
+    float.map(e => stableMean.replaceAll('{e}', () => e)),
     item.map(e => `min(${e})`),
     item.map(e => `max(${e})`),
     bool.map(e => `countif(${e})`),

@@ -85,12 +85,11 @@ export function printOnce(
   text = body(operands.map((_, i) => `$${i + 1}`)),
 ): string {
   const { isTried, holdsLambda, counts } = usesIn(text);
-  const compound = operands.filter(operand => !(isTried ? isPlainConstant : isRepeatable)(operand));
-  const areCompound = new Set(compound);
-  const isRepeated = operands.some(
-    (operand, i) => areCompound.has(operand) && (counts.get(`$${i + 1}`) ?? 0) > 1,
-  );
-  if (compound.length > 0 && (isTried || isRepeated)) {
+  const isCompound = (operand: BoundExpression) => !(isTried ? isPlainConstant : isRepeatable)(operand);
+  const isRepeated = (operand: BoundExpression, i: number) =>
+    (counts.get(`$${i + 1}`) ?? 0) > 1 && isCompound(operand);
+  const compound = isTried || operands.some(isRepeated) ? operands.filter(isCompound) : [];
+  if (compound.length > 0) {
     return printLet(printer, compound, inside =>
       body(operands.map(operand => inside.let?.names.get(operand) ?? inside.expression(inside, operand))),
     );

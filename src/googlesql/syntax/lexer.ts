@@ -62,19 +62,20 @@ export function lex(text: string, maxTokens = Infinity): readonly Token[] {
   const tokens: Token[] = [];
   let index = 0;
   for (;;) {
-    const gap = matchAt(skipped, text, index)?.[0].length ?? 0;
-    index += gap;
+    skipped.lastIndex = index;
+    const spaced = skipped.test(text);
+    if (spaced) index = skipped.lastIndex;
     const at = positionOf(index);
     const previous = tokens.at(-1);
     if (index >= text.length) {
-      tokens.push({ kind: 'end', value: '', keyword: '', at, start: index, end: index, spaced: gap > 0 });
+      tokens.push({ kind: 'end', value: '', keyword: '', at, start: index, end: index, spaced });
       return tokens;
     }
     if (tokens.length >= maxTokens)
       throw invalidQuery(`The query has too many tokens; the limit is ${maxTokens}`, at);
-    const { kind, value, end } = readToken(text, index, at, gap === 0 ? previous : undefined);
+    const { kind, value, end } = readToken(text, index, at, spaced ? undefined : previous);
     const keyword = kind === 'name' ? value.toUpperCase() : '';
-    tokens.push({ kind, value, keyword, at, start: index, end, spaced: gap > 0 });
+    tokens.push({ kind, value, keyword, at, start: index, end, spaced });
     index = end;
   }
 }
@@ -82,7 +83,11 @@ export function lex(text: string, maxTokens = Infinity): readonly Token[] {
 type Piece = { readonly kind: TokenKind; readonly value: string; readonly end: number };
 
 function readToken(text: string, from: number, at: SqlPosition, touching: Token | undefined): Piece {
-  const [, prefix, name, digits, symbol] = matchAt(tokenStart, text, from) ?? [];
+  const match = matchAt(tokenStart, text, from);
+  const prefix = match?.[1];
+  const name = match?.[2];
+  const digits = match?.[3];
+  const symbol = match?.[4];
   if (name !== undefined) return { kind: 'name', value: name, end: from + name.length };
   if (prefix !== undefined) return readQuoted(text, from, prefix, at);
   if (digits !== undefined) {

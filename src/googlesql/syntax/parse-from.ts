@@ -7,7 +7,7 @@ import { maxDepth, type TokenCursor } from './token-cursor.ts';
 
 type Join = Extract<FromItem, { kind: 'join' }>;
 
-const joins: readonly (readonly [JoinKind, readonly string[]])[] = [
+const joins: readonly (readonly [JoinKind, readonly [string, ...string[]]])[] = [
   ['CROSS', ['CROSS', 'JOIN']],
   ['INNER', ['INNER', 'JOIN']],
   ['INNER', ['JOIN']],

@@ -3,7 +3,7 @@ import type { TokenCursor } from './token-cursor.ts';
 
 const operators = ['UNION', 'INTERSECT', 'EXCEPT'] as const;
 
-const prefixes: readonly (readonly [SetOperator['outer'], readonly string[]])[] = [
+const prefixes: readonly (readonly [SetOperator['outer'], readonly [string, ...string[]]])[] = [
   ['INNER', ['INNER']],
   ['FULL', ['FULL', 'OUTER']],
   ['FULL', ['FULL']],

@@ -19,7 +19,8 @@ export function createTokenCursor(text: string, maxTokens?: number) {
   let closings: ReadonlyMap<number, number> | undefined;
 
   const peek = (ahead = 0): Token => tokens[Math.min(index + ahead, tokens.length - 1)]!;
-  const isKeyword = (...words: readonly string[]) => words.every((word, i) => peek(i).keyword === word);
+  const isKeyword = (word: string, ...after: readonly string[]): boolean =>
+    peek().keyword === word && after.every((next, i) => peek(i + 1).keyword === next);
   const isSymbol = (value: string, ahead = 0) => peek(ahead).kind === 'symbol' && peek(ahead).value === value;
   const isReserved = () => reservedWords.has(peek().keyword);
   const startsName = () => peek().kind === 'quotedName' || (peek().kind === 'name' && !isReserved());
@@ -36,9 +37,9 @@ export function createTokenCursor(text: string, maxTokens?: number) {
     index += 1;
     return token;
   };
-  const takeKeyword = (...words: readonly string[]): boolean => {
-    if (!isKeyword(...words)) return false;
-    index += words.length;
+  const takeKeyword = (word: string, ...after: readonly string[]): boolean => {
+    if (!isKeyword(word, ...after)) return false;
+    index += 1 + after.length;
     return true;
   };
   const takeSymbol = (value: string): boolean => {

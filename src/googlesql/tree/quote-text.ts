@@ -2,11 +2,11 @@ import { concatOperands } from './concat-operands.ts';
 
 /** A DuckDB string literal. NUL, which DuckDB's parser stops at, becomes a call. */
 export function quoteText(text: string): string {
-  const quoted = text
-    .split(/(\0)/)
-    .map(part => (part === '\0' ? 'chr(0)' : `'${part.replaceAll("'", "''")}'`));
-  return quoted.length === 1 ? quoted[0]! : `(${concatOperands(quoted)})`;
+  if (!text.includes('\0')) return quoted(text);
+  return `(${concatOperands(text.split(/(\0)/).map(part => (part === '\0' ? 'chr(0)' : quoted(part))))})`;
 }
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 /** A DuckDB identifier. */
 export function quoteName(name: string): string {
