@@ -3,6 +3,13 @@ import type { CaseGroup } from './case-group.ts';
 /** SELECT AS STRUCT and AS VALUE in FROM, in subsets, under set operations. */
 export const valueTableCases: CaseGroup = {
   same: [
+    "select struct(23 as a, 'tea' as b, false)[0], (1, 'b')[ordinal(2)], cast(null as struct<a int64, b string>)[offset(1)]",
+    'select struct((id, s) as m)[0][1], array(select as struct l.id, f.i from lists l)[safe_offset(0)][1] from facts f',
+    'select m[0] + m[1] from (select struct(i as a, id as b) m from facts)',
+    'select (select as struct id, s)[1] from facts',
+    "select typeof(1), typeof('a'), typeof(null), typeof([]), typeof([1.5]), typeof(struct(1 as a, 'x')), typeof(struct<`a b` int64>(1)), typeof([struct(date '2020-01-01' as d)])",
+    'select typeof(sum(i)), typeof(1 / 0), typeof((select max(id) from lists)) from facts',
+    'select typeof(count(*) over ()), typeof(f), typeof(t), safe.typeof(d) from facts',
     'select safe_cast(m as struct<p int64, s string>) from (select struct(s as a, i as b) m from facts)',
     'select safe_cast(struct(s, i) as struct<p int64, s string>) from facts',
     'select safe_cast(struct(struct(s) as z, i) as struct<p struct<int64>, s string>) from facts',

@@ -11,6 +11,7 @@ const likeAll = `(select case when countif(not {1} like p) > 0 then false when c
  */
 export const constructTemplates: Readonly<Record<ValueKind, readonly string[]>> = {
   int: [
+    'struct({text} as a, {int} as b)[ordinal(2)]',
     'extract(year from {datetime})',
     'extract(quarter from {date})',
     'extract(minute from {clock})',
@@ -83,6 +84,10 @@ export const constructTemplates: Readonly<Record<ValueKind, readonly string[]>> 
     '(select avg(cast(x as numeric)) from unnest({ints}) x)',
   ],
   text: [
+    '({text}, {int})[0]',
+    // Where the value would fail, too.
+    'typeof({int})',
+    'typeof(struct({float} as a, [{date}] as b))',
     "cast({time} as string format 'YYYY-MM-DD HH24:MI:SS.FF3')",
     "cast({time} as string format 'HH12:MI AM TZH:TZM' at time zone 'Asia/Tokyo')",
     "cast({date} as string format 'DY, DD MON YYYY')",

@@ -1,13 +1,15 @@
 import { didYouMean } from '../../base/nearest-name.ts';
-import { scalarFunctionRows, specialFunctions, unsupportedFunctions } from '../functions/all-functions.ts';
+import { refusedFunctions, scalarFunctionRows, specialFunctions } from '../functions/all-functions.ts';
 import { bindRow, rowsByName } from '../functions/function-row.ts';
 import { aggregateRows, windowRows } from '../functions/functions-aggregate.ts';
+import { namedArguments } from '../functions/named-arguments.ts';
 import { isNested } from '../functions/nested-comparison.ts';
 import { operator } from '../functions/operators.ts';
 import { constantFault } from '../functions/texts/constant-fault.ts';
 import { fixedUnits } from '../functions/times/date-parts.ts';
 import {
   warehouseAggregateRows,
+  warehouseOptions,
   warehouseRows,
   warehouseRowsByName,
 } from '../functions/warehouse-functions.ts';
@@ -42,8 +44,7 @@ export function bindCall(context: BindContext, call: CallSyntax): BoundExpressio
   const bound = isSafe
     ? bindSafe(context, { ...call, name: call.name.slice(1) }, name)
     : bindNamed(context, call, name);
-  if (!bound && unsupportedFunctions.has(name))
-    throw invalidQuery(`Function ${name} is not supported`, call.at);
+  if (!bound && refusedFunctions.test(name)) throw invalidQuery(`Function ${name} is not supported`, call.at);
   if (!bound) {
     const written = call.name.map(part => part.name).join('.');
     const reachesOut = written.includes('.') || outsideFunctions.has(name);
@@ -99,7 +100,7 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
   if (!special && !rows && name !== 'ARRAY_LENGTH') return undefined;
   refuseModifiers(call, name);
   if (special) return bindSpecial(context, call, { name, special });
-  refuseNamed(call, name);
+  namedArguments(context, call, warehouseOptions[name] ?? {});
   const values = call.arguments.map(argument => context.binder.expression(context, argument));
   if (name === 'ARRAY_CONCAT' && values.some(value => value.kind === 'null' && value.type.kind === 'NULL'))
     throw invalidQuery('The argument to ARRAY_CONCAT must be an array type but was NULL', call.at);

@@ -5,10 +5,11 @@ import { jsonSubscript } from '../functions/functions-json-values.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { coerce, typeAsPart, unify } from '../tree/coercion.ts';
 import { distinctStruct } from '../tree/distinct-struct.ts';
+import { fieldName } from '../tree/duckdb-type.ts';
 import { impliedName } from '../tree/implied-name.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Expression, TypeSyntax } from '../tree/syntax-tree.ts';
-import { arrayOf, type SqlType, scalar, typeName } from '../tree/types.ts';
+import { arrayOf, type SqlType, type StructType, scalar, typeName } from '../tree/types.ts';
 
 type Bind = (expression: Expression) => BoundExpression;
 
@@ -82,7 +83,7 @@ function settledNull(value: BoundExpression, at: Expression['at']): BoundExpress
   return settled.kind === 'null' ? { ...settled, isBare: true } : settled;
 }
 
-/** `a[0]`, `a[offset(0)]`, `a[safe_ordinal(1)]`, and a member of JSON. */
+/** `a[0]`, `a[offset(0)]`, `a[safe_ordinal(1)]`, a field of a STRUCT by its position, and a member of JSON. */
 export function bindSubscript(
   bind: Bind,
   syntax: Extract<Expression, { kind: 'subscript' }>,
@@ -94,6 +95,7 @@ export function bindSubscript(
       return jsonSubscript(of, index, syntax.at);
     return jsonMember(of, index.type.kind === 'INT64' ? BigInt(index.value) : index.value);
   }
+  if (of.type.kind === 'STRUCT') return fieldAt(of, of.type, index, syntax);
   if (of.type.kind !== 'ARRAY') {
     throw invalidQuery(
       `Subscript access using [INT64] is not supported on values of type ${typeName(of.type)}`,
@@ -118,6 +120,20 @@ export function bindSubscript(
       safe: syntax.mode.startsWith('SAFE'),
     }
   );
+}
+
+function fieldAt(
+  of: BoundExpression,
+  { fields }: StructType,
+  index: BoundExpression,
+  { mode, at }: Extract<Expression, { kind: 'subscript' }>,
+): BoundExpression {
+  if (index.kind !== 'literal' || index.type.kind !== 'INT64')
+    throw invalidQuery('Field element access is only supported for literal INT64 positions', at);
+  const position = Number(index.value) - (mode.endsWith('ORDINAL') ? 1 : 0);
+  const field = fields[position];
+  if (!field) throw invalidQuery(`Field ordinal ${index.value} is out of bounds in ${typeName(of.type)}`, at);
+  return { kind: 'field', type: field.type, of, name: fieldName(field.name, position) };
 }
 
 /** Less than the first stays outside of every array; the least INT64 has none below it, and becomes the greatest. */

@@ -45,7 +45,8 @@ export const unsupported = '';
 
 /**
  * Writes a row: `row('SUBSTR(STRING, INT64) STRING', 'substr($1, $2)')`.
- * Types: scalar names, `ARRAY<X>`, `T` (any), `C` (any that compares), `ARRAY<T>`, `TOP<T>`, `SKETCH` (BYTES); `...` after the last repeats it.
+ * Types: scalar names, `ARRAY<X>`, `T` (any), `C` (any that compares), `ARRAY<T>`, `TOP<T>`, `SKETCH` (BYTES),
+ * `ARRAY<STRUCT<a X, b Y>>`; `...` after the last repeats it.
  */
 export function row(
   signature: string,
@@ -230,12 +231,24 @@ function filled(parameter: ParameterType, variable: SqlType): SqlType {
   return parameter.kind === 'variable' ? variable : arrayOf(variable);
 }
 
+/** `term STRING, count INT64` */
+function recordType(fields: string): SqlType {
+  return structOf(
+    fields.split(', ').map(field => {
+      const [name = '', kind] = field.split(' ');
+      return { name, type: scalar(kind as ScalarKind) };
+    }),
+  );
+}
+
 function parameterType(word: string): ParameterType {
   if (word === 'T' || word === 'C') return { kind: 'variable', comparable: word === 'C' };
   const [, isTop, sum] = /^(TOP<T>)(?: OF (\w+))?$/.exec(word) ?? [];
   if (isTop) return { kind: 'top', sum: sum ? scalar(sum as ScalarKind) : undefined };
   if (word === 'ARRAY<T>') return { kind: 'arrayOfVariable' };
   if (word === 'SKETCH') return { kind: 'exact', type: { kind: 'BYTES', isSketch: true } };
+  const record = /^ARRAY<STRUCT<(.+)>>$/.exec(word)?.[1];
+  if (record !== undefined) return { kind: 'exact', type: arrayOf(recordType(record)) };
   const element = /^ARRAY<(.+)>$/.exec(word)?.[1];
   // The words are written in the tables of this folder, and a test binds every row.
   const type = scalar((element ?? word) as ScalarKind);

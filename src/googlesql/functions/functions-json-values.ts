@@ -9,6 +9,7 @@ import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { arrayOf, isRange, type SqlType, scalar } from '../tree/types.ts';
 import { bindRow, row } from './function-row.ts';
+import { namedArguments, nameOf } from './named-arguments.ts';
 
 /** Rows over a value of the type JSON, which the engine process takes as its text. */
 const access = (signature: string, name: string) => row(signature, `${name}(cast($1 as varchar))`);
@@ -66,38 +67,12 @@ export function jsonSubscript(of: BoundExpression, index: BoundExpression, at: S
   return call('JSON subscript', template, [of, coerce(index, isPosition ? index.type : text, at)], json);
 }
 
-const nameOf = (syntax: CallSyntax) => syntax.name.at(-1)!.name.toUpperCase();
-
 function noSignature(syntax: CallSyntax, values: readonly BoundExpression[] = []): Error {
   const types = values.map(({ type }) => type.kind).join(', ');
   return invalidQuery(
     `No matching signature for function ${nameOf(syntax)}${types && ` for argument types: ${types}`}`,
     syntax.at,
   );
-}
-
-/** Arguments by name, each coerced to its type; absent where not given. */
-function namedArguments<Name extends string>(
-  context: BindContext,
-  syntax: CallSyntax,
-  types: Readonly<Record<Name, SqlType>>,
-): Partial<Record<Name, BoundExpression>> {
-  const found: Partial<Record<Name, BoundExpression>> = {};
-  for (const { name, value } of syntax.named ?? []) {
-    const known = Object.keys(types).find((key): key is Name => key === name.name.toLowerCase());
-    if (!known)
-      throw invalidQuery(
-        `Named argument ${name.name} not found in signature for call to function ${nameOf(syntax)}`,
-        name.at,
-      );
-    if (found[known])
-      throw invalidQuery(
-        `Duplicate named argument ${name.name} found in call to function ${nameOf(syntax)}`,
-        name.at,
-      );
-    found[known] = coerce(context.binder.expression(context, value), types[known], value.at);
-  }
-  return found;
 }
 
 function jsonArgument(context: BindContext, syntax: CallSyntax): BoundExpression {

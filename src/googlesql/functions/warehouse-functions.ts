@@ -1,3 +1,4 @@
+import { type SqlType, scalar } from '../tree/types.ts';
 import { row, rowsByName, unsupported } from './function-row.ts';
 
 /** Signatures of one name, or of several that take and give the same. */
@@ -14,6 +15,8 @@ const scalarSignatures: readonly string[] = [
   'COLLATE(STRING, STRING) STRING',
   // Of records and whole rows, too.
   ...all('CONTAINS_SUBSTR SEARCH', '(T, STRING) BOOL'),
+  'TEXT_ANALYZE(STRING) ARRAY<STRING>',
+  'BAG_OF_WORDS(ARRAY<STRING>) ARRAY<STRUCT<term STRING, count INT64>>',
   // Where DuckDB's functions can't read the pattern
   ...all('REGEXP_EXTRACT REGEXP_SUBSTR', '(STRING, STRING) STRING'),
   'REGEXP_EXTRACT_ALL(STRING, STRING) ARRAY<STRING>',
@@ -36,6 +39,7 @@ const scalarSignatures: readonly string[] = [
   // JSON
   ...all('TO_JSON', '(T) JSON'),
   ...all('TO_JSON_STRING', '(T) STRING'),
+  'JSON_FLATTEN(JSON) ARRAY<JSON>',
   // Arrays
   'ARRAY_IS_DISTINCT(ARRAY<T>) BOOL',
   ...all(
@@ -59,6 +63,12 @@ const aggregateSignatures: readonly string[] = [
   ...all('BIT_AND BIT_OR BIT_XOR', '(BYTES) BYTES'),
   ...all('HLL_COUNT.INIT', '(BIGNUMERIC) BYTES', '(BIGNUMERIC, INT64) BYTES'),
   'APPROX_TOP_SUM(C, BIGNUMERIC, INT64) TOP<T> OF BIGNUMERIC',
+  ...all(
+    'TF_IDF',
+    '(ARRAY<STRING>) ARRAY<STRUCT<term STRING, tf_idf FLOAT64>>',
+    '(ARRAY<STRING>, INT64) ARRAY<STRUCT<term STRING, tf_idf FLOAT64>>',
+    '(ARRAY<STRING>, INT64, INT64) ARRAY<STRUCT<term STRING, tf_idf FLOAT64>>',
+  ),
   'KLL_QUANTILES.MERGE_PARTIAL(BYTES) BYTES',
   ...all('KLL_QUANTILES.INIT_INT64', '(INT64) BYTES', '(INT64, INT64) BYTES'),
   ...all('KLL_QUANTILES.INIT_FLOAT64', '(FLOAT64) BYTES', '(FLOAT64, INT64) BYTES'),
@@ -75,3 +85,13 @@ export const warehouseAggregateRows = rowsOf(aggregateSignatures);
 
 /** Scalar rows by name, for calls that a function of its own refuses. */
 export const warehouseRowsByName = rowsByName(warehouseRows);
+
+/** What calls of them take by name, and of which type. */
+export const warehouseOptions: Readonly<Record<string, Readonly<Record<string, SqlType>>>> = {
+  SEARCH: textOptions('json_scope', 'analyzer', 'analyzer_options'),
+  TEXT_ANALYZE: textOptions('analyzer', 'analyzer_options'),
+};
+
+function textOptions(...names: readonly string[]): Readonly<Record<string, SqlType>> {
+  return Object.fromEntries(names.map(name => [name, scalar('STRING')]));
+}

@@ -58,11 +58,14 @@ export function typeName(type: SqlType): string {
     case 'ARRAY':
       return `ARRAY<${typeName(type.element)}>`;
     case 'STRUCT':
-      return `STRUCT<${type.fields.map(f => (f.name ? `${f.name} ` : '') + typeName(f.type)).join(', ')}>`;
+      return `STRUCT<${type.fields.map(f => (f.name ? `${writtenName(f.name)} ` : '') + typeName(f.type)).join(', ')}>`;
     default:
       return type.kind;
   }
 }
+
+const writtenName = (name: string) =>
+  /^[a-z_]\w*$/i.test(name) ? name : `\`${name.replaceAll('`', '\\`')}\``;
 
 /** Whether two types are one and the same to a caller; storage does not count. */
 export function sameType(a: SqlType, b: SqlType): boolean {

@@ -1,9 +1,9 @@
 import type { SpecialFunction } from '../../tree/bind-context.ts';
-import type { BoundExpression } from '../../tree/bound-tree.ts';
-import { coerce } from '../../tree/coercion.ts';
+import { type BoundExpression, holdsAnyAggregate } from '../../tree/bound-tree.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
-import { scalar } from '../../tree/types.ts';
+import { arrayOf, type SqlType, scalar, typeName } from '../../tree/types.ts';
 import { bindRow, row } from '../function-row.ts';
+import { namedArguments } from '../named-arguments.ts';
 
 const regexpInstr = ['', ', INT64', ', INT64, INT64', ', INT64, INT64, INT64'].map((more, i) =>
   row(
@@ -34,15 +34,35 @@ export const textFunctions: Readonly<Record<string, SpecialFunction>> = {
   NORMALIZE_AND_CASEFOLD: normalization('NORMALIZE_AND_CASEFOLD', 'bq_normalize_and_casefold'),
   EDIT_DISTANCE(context, call) {
     const values = call.arguments.map(argument => context.binder.expression(context, argument));
-    const [option, ...others] = call.named ?? [];
-    if (others.length > 0 || (option && option.name.name.toLowerCase() !== 'max_distance'))
-      throw invalidQuery('EDIT_DISTANCE takes one argument by name, max_distance', call.at);
-    const most: BoundExpression = option
-      ? coerce(context.binder.expression(context, option.value), scalar('INT64'), call.at)
-      : { kind: 'literal', type: scalar('INT64'), value: '9223372036854775807' };
+    const { max_distance: most = farthest } = namedArguments(context, call, {
+      max_distance: scalar('INT64'),
+    });
     return bindRow(distanceRow, 'function EDIT_DISTANCE', [...values, most], call.at);
   },
+  TYPEOF: typeOf,
 };
+
+const farthest: BoundExpression = { kind: 'literal', type: scalar('INT64'), value: String(2n ** 63n - 1n) };
+
+/** The type alone: a value that would fail is not calculated, but an aggregate still makes its query one of groups. */
+function typeOf(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
+  namedArguments(context, call, {});
+  const [value, ...others] = call.arguments.map(argument => context.binder.expression(context, argument));
+  if (!value || others.length > 0) throw invalidQuery('No matching signature for function TYPEOF', call.at);
+  const name: BoundExpression = {
+    kind: 'literal',
+    type: scalar('STRING'),
+    value: typeName(settledType(value.type)),
+  };
+  if (!holdsAnyAggregate(value)) return name;
+  const template = '(case when $1 is null then $2 else $2 end)';
+  return { kind: 'call', name: 'TYPEOF', type: name.type, template, arguments: [value, name] };
+}
+
+function settledType(type: SqlType): SqlType {
+  if (type.kind === 'ARRAY') return arrayOf(settledType(type.element));
+  return type.kind === 'NULL' ? scalar('INT64') : type;
+}
 
 const forms = ['NFC', 'NFKC', 'NFD', 'NFKD'];
 
