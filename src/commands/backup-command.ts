@@ -7,7 +7,7 @@ const usage = `sqg backup <folder>                   copy the rows of the embedd
 sqg backup restore <folder>           put such a copy into an empty DATA_DIR, while none runs`;
 
 /**
- * `sqg backup`.
+ * Runs `sqg backup`.
  * @throws UsageError; as `backUp` and `restore`
  */
 export async function runBackupCommand(config: Config, args: string[]): Promise<void> {

@@ -3,7 +3,7 @@ import { parseCommand, readParameters, UsageError } from './command-line.ts';
 import { invalidateFromCommand } from './invalidate-from-command.ts';
 
 /**
- * `cache invalidate`.
+ * Runs `cache invalidate`.
  * @throws UsageError; as `invalidateFromCommand`
  */
 export async function runCacheCommand(config: Config, args: string[]): Promise<void> {

@@ -1,12 +1,12 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { didYouMean } from '../base/nearest-name.ts';
 
-/** A command that can't be carried out as it was typed. */
+/** A command that was typed wrongly. */
 export class UsageError extends Error {}
 
 /**
- * Reads the arguments of a command.
- * @throws UsageError for an option that it does not take
+ * Parses the arguments of a command.
+ * @throws UsageError for an unknown option
  */
 export function parseCommand<const Options extends NonNullable<ParseArgsConfig['options']>>(
   args: string[],
@@ -25,7 +25,7 @@ export function parseCommand<const Options extends NonNullable<ParseArgsConfig['
 }
 
 /**
- * Refuses a parameter that a saved query does not take. Over HTTP such ones are ignored; whoever types one made a mistake.
+ * Refuses a parameter that a saved query does not take. Over HTTP it would be ignored, but a typed one is a mistake.
  * @throws UsageError
  */
 export function refuseUnknown(
@@ -42,8 +42,8 @@ export function refuseUnknown(
 }
 
 /**
- * Reads what `--param` was given, in its order.
- * @throws UsageError for one that is not `<name>=<value>`
+ * Parses the values of `--param`, in order.
+ * @throws UsageError for a value that is not `<name>=<value>`
  */
 export function readAssignments(texts: readonly string[] = []): [name: string, value: string][] {
   return texts.map(text => {
@@ -54,7 +54,7 @@ export function readAssignments(texts: readonly string[] = []): [name: string, v
 }
 
 /**
- * Reads the values of parameters; one that is given twice is a list.
+ * Reads the values of parameters; several for one parameter are a list.
  * @throws UsageError as `readAssignments`
  */
 export function readParameters(texts: readonly string[] | undefined): Record<string, string | string[]> {

@@ -16,15 +16,15 @@ const following: Record<string, readonly string[]> = {
   completion: shells,
 };
 
-/** Commands that take the name of a saved query; a batch form is part of another one. */
+/** Commands that take the name of a saved query. */
 const named = ['query', 'cache', 'endpoint'];
-// The shell runs what is in $(…) of the words it is given: a file with other characters in its name is left out.
+// The shell would execute `$(…)` in a completed word, so files with other characters in their names are left out.
 const names = `ls "\${SQL_DIR:-sql}" 2>/dev/null | sed -n 's/^\\([A-Za-z0-9._-]*\\)\\.sql$/\\1/p' | grep -v '\\.batch$'`;
 
-/** The options of the parameters of a saved query, from its header. */
+/** Options for the parameters of a saved query, from its header. */
 const parameters = `$(sed -n '/^parameters:/,/^[^ ]/s/^  \\([A-Za-z_][A-Za-z0-9_]*\\):.*/--\\1/p' "\${SQL_DIR:-sql}/\${COMP_WORDS[2]}.sql" 2>/dev/null)`;
 
-/** The same in fish, as functions. Without the quotes, no third word would be no file, and `sed` would wait for what is typed. */
+/** The same in fish, as functions. The quotes matter: if the third word is missing, `sed` would otherwise get no file and wait for standard input. */
 const fishNames = `function __sqg_saved_queries
   set -l folder sql
   set -q SQL_DIR; and set folder $SQL_DIR
@@ -38,15 +38,15 @@ function __sqg_parameters
 end`;
 
 /**
- * Writes what completes `sqg` in a shell.
- * @throws UsageError for a shell that is not known
+ * The script that completes `sqg` in a shell.
+ * @throws UsageError for an unknown shell
  */
 export function completionScript(shell: string | undefined, commands: readonly string[]): string {
   switch (shell) {
     case 'bash':
       return bashScript(commands);
     case 'zsh':
-      // A plain zsh has loaded neither; the second is what understands `complete`.
+      // A plain zsh has loaded neither; bashcompinit provides `complete`.
       return `(( $+functions[compdef] )) || { autoload -U compinit && compinit -u }
 autoload -U +X bashcompinit && bashcompinit
 ${bashScript(commands)}`;

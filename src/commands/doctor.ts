@@ -16,7 +16,7 @@ import { tokenCheck } from './checks/token-check.ts';
 
 type DoctorOptions = {
   readonly clock: Clock;
-  /** Takes one line, without its line break. */
+  /** Prints one line, given without its line break. */
   readonly print: (line: string) => void;
   /** Prints one line of JSON, `{"isFine", "checks": [{"subject", "isFine", …}]}`. Default: lines for people. */
   readonly json?: boolean | undefined;
@@ -50,7 +50,7 @@ export async function runDoctor(
     },
     fixForEngine: fixesForEngine[config.ENGINE],
     timeoutMs: config.QUERY_TIMEOUT_MS,
-    // The embedded engine has no costs.
+    // The embedded engine has no cost per byte.
     advisesOnBounds: config.ENGINE === 'bigquery',
   });
   const issued = await openCommandTokens(config);
@@ -65,7 +65,7 @@ export async function runDoctor(
     ].some(given => given !== undefined),
     clock,
   });
-  // The warehouse needs no room here.
+  // A warehouse needs no disk space here.
   const { ENGINE, DATA_DIR: directory, ENGINE_MEMORY_MB: engineMemoryMb } = config;
   const disk =
     ENGINE === 'duckdb' ? [diskCheck({ directory, databasePath: databasePath(config), engineMemoryMb })] : [];
@@ -89,7 +89,7 @@ const fixesForEngine = {
   bigquery: 'docs/bigquery.md says what the variables BIGQUERY_… are to hold',
 } as const;
 
-/** Nothing is said of sources that are right: the saved queries are checked against them. */
+/** Checks for broken files of sources only: the others are checked with the saved queries that read them. */
 function sourceChecks({ SOURCES_DIR }: Config): Check[] {
   const problems = sourceProblems(SOURCES_DIR);
   if (problems.length === 0) return [];

@@ -25,9 +25,9 @@ npm run endpoint -- explain <name> [--param <name>=<value>] [--sql <query>]
 type Deps = { readonly clock: Clock; readonly print: (line: string) => void };
 
 /**
- * `npm run endpoint`: writes, checks, explains and tests saved queries.
- * @returns whether all is well; else the process ends with 1
- * @throws UsageError, and what the parts throw
+ * Runs `npm run endpoint`: writes, checks, explains and tests saved queries.
+ * @returns whether all is fine; if not, the exit code is 1
+ * @throws UsageError, and errors of the parts
  */
 export async function runEndpointCommand(config: Config, deps: Deps, args: string[]): Promise<boolean> {
   const { values, positionals } = parseCommand(args, {
@@ -100,7 +100,7 @@ function missingSource({ SOURCES_DIR }: Config, name: string): string {
   return `--from is ${JSON.stringify(name)}; allowed: the name of a source${didYouMean(name, known)}`;
 }
 
-/** Says what is wrong with each file, and which saved queries are valid. */
+/** Prints the problems of each file, and which saved queries are valid. */
 async function lint(
   config: Config,
   print: (found: object, line: string) => void,

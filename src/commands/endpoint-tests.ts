@@ -37,14 +37,14 @@ const moment = z.string().refine(text => parseTimestamp(text) !== undefined, 'mu
 const testSchema = z
   .strictObject({
     name: z.string().min(1),
-    /** Where the clock stands. */
+    /** The time of the clock. */
     now: moment.optional(),
     parameters: row.default({}),
     /** A caller's own SQL. */
     sql: z.string().optional(),
-    /** The rows in their order; columns that a row leaves out are not compared. */
+    /** The expected rows, in order; columns that a row omits are not compared. */
     expect: z.array(row).optional(),
-    /** What the message of the error contains. */
+    /** Text that the error message must contain. */
     error: z.string().min(1).optional(),
   })
   .refine(({ expect, error }) => (expect === undefined) !== (error === undefined), {
@@ -60,16 +60,16 @@ const fileSchema = z.strictObject({
 
 type TestCase = z.infer<typeof testSchema>;
 
-/** The outcome of one test; without a `problem` it has passed. */
+/** The outcome of one test; without a `problem` it passed. */
 type TestOutcome = { readonly endpoint: string; readonly name: string; readonly problem?: string };
 
 const testFile = /\.test\.yaml$/;
 
 /**
- * Runs the tests of saved queries, `<name>.test.yaml` beside `<name>.sql`, on the embedded engine: each file over a database of its own
- * that has the given rows and no others.
- * @param names default: all that have tests
- * @throws DefinitionError for a file of tests that is wrong; UsageError for a name without tests; UnreadableFileError for rows that fit no source
+ * Runs the tests of saved queries, `<name>.test.yaml` beside `<name>.sql`, on the embedded engine: each file over its own database
+ * with only the given rows.
+ * @param names default: all with tests
+ * @throws DefinitionError for a broken file of tests; UsageError for a name without tests; UnreadableFileError for rows that do not fit their source
  */
 export async function testEndpoints(config: Config, names: readonly string[]): Promise<TestOutcome[]> {
   const files = (await readdir(config.SQL_DIR)).filter(file => testFile.test(file)).sort();
@@ -121,7 +121,7 @@ function readTests(file: string, text: string): z.infer<typeof fileSchema> {
   );
 }
 
-/** The same value with integers as `parseExactJson` has them: numbers, or all their digits beyond 2^53. */
+/** The same value with integers in the form of `parseExactJson`: numbers, or beyond 2^53 all their digits. */
 function exactly(value: unknown): unknown {
   if (typeof value === 'bigint') return parseExactJson(String(value));
   if (Array.isArray(value)) return value.map(exactly);
@@ -165,7 +165,7 @@ async function problemIn(
   try {
     // Over HTTP it is ignored, and the test would say nothing about it.
     refuseUnknown(definition, Object.keys(parameters));
-    // As a caller's body has them.
+    // In the form of a caller's body.
     const sent = JSON.parse(JSON.stringify(parameters));
     const query = bindQuery(definition, { ...sent, sql }, undefined);
     const result = await engine.run(statementOf(query), {
@@ -183,7 +183,7 @@ async function problemIn(
   }
 }
 
-/** The first difference between the rows of a result and those that are expected. */
+/** The first difference between the rows of a result and the expected ones. */
 function differenceOf(
   { columns, rowsJson }: ResultSet,
   expected: readonly Record<string, unknown>[],
@@ -202,7 +202,7 @@ function differenceOf(
   return `gave ${rows.length} rows; expected ${expected.length}`;
 }
 
-/** Whether two values are one; a FLOAT64 has many spellings, and two zeros. */
+/** Whether two values are equal; a FLOAT64 has many spellings, and two zeros. */
 function isSame({ type }: Column, found: unknown, wanted: unknown): boolean {
   const asFloat = (value: unknown) => JSON.parse(JSON.stringify(value ?? null));
   return (

@@ -22,12 +22,12 @@ const usage = `npm run import -- <source> <file>       load rows, while gateways
   --rejects <file>                      where lines that are no rows go, as NDJSON with reasons
   --json                                print the outcome as JSON`;
 
-/** Rejected lines that are shown. */
+/** Maximum rejected lines that are shown. */
 const maxShown = 10;
 
 /**
- * `npm run import`: loads rows from a file. It stores them itself, in turns with the gateways that run.
- * @returns whether a row was loaded, and the rejected lines are where they were to go; else the process ends with 1
+ * Runs `npm run import`: loads rows from a file. It stores them itself, in turns with running gateways.
+ * @returns whether a row was loaded and rejected lines, if requested, were written; if not, the exit code is 1
  * @throws UsageError; the system's and DuckDB's errors for a file that can't be read
  */
 export async function runImportCommand(config: Config, args: string[]): Promise<boolean> {
@@ -91,10 +91,10 @@ type TakeOptions = {
   readonly rejectsFile: string | undefined;
 };
 
-/** Whether the cursor is behind the progress. */
+/** Whether the cursor is at the end of a progress line. */
 let isBehindProgress = false;
 
-/** Writes a line of its own, which may quote the file. */
+/** Prints a line on its own, which may quote the file. */
 function say(line: string): void {
   process.stderr.write(`${isBehindProgress ? '\n' : ''}${printable(line)}\n`);
   isBehindProgress = false;
@@ -106,7 +106,7 @@ type Taken = {
   readonly hasRejects: boolean;
 };
 
-/** Puts the good rows of a file on disk. */
+/** Accepts the valid rows of a file: puts them on disk. */
 async function take(source: Source, file: string, options: TakeOptions): Promise<Taken> {
   const { databasePath, replaces, isDryRun } = options;
   const folder = rowsFolderOf(databasePath);
@@ -121,12 +121,12 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
   try {
     if (rejects) await once(rejects, 'open');
   } catch (error) {
-    // Who writes to standard input may never end it.
+    // The writer of standard input may never end it.
     await input.close();
     throw error;
   }
   let problem: Error | undefined;
-  // The rows are worth more than the lines that are none.
+  // A failure to write rejected lines does not stop the import.
   rejects?.on('error', error => {
     problem ??= error;
   });
@@ -165,14 +165,14 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
   return { taken, hasRejects: problem === undefined };
 }
 
-/** Stores what is on disk until nothing is left, beside gateways that do so too. */
+/** Stores accepted rows until none are left, alongside gateways that do so too. */
 async function store(to: Omit<Parameters<typeof storeAccepted>[0], 'emit'>): Promise<void> {
   const emit = (event: object) => say(JSON.stringify(event));
   for (;;) {
     try {
       if (!(await storeAccepted({ ...to, emit }))) return;
     } catch (error) {
-      // The gateways store the rows, which are on disk.
+      // The rows are on disk, and running gateways store them.
       if (!(error instanceof DatabaseBusyError)) throw error;
     }
   }

@@ -12,7 +12,7 @@ import { createRedisStore } from '../store/redis-store.ts';
 import { refuseUnknown } from './command-line.ts';
 
 /**
- * Invalidates stored answers from the command line, in Redis and in the memory of all gateways.
+ * Invalidates cache entries from the command line, in Redis and in the memory of all gateways.
  * @param parameters of the one entry; absent: all entries of the endpoint
  * @throws UsageError, GatewayError; Error if the gateways share no cache
  */
@@ -28,7 +28,7 @@ export async function invalidateFromCommand(
     emit,
     watch: false,
   });
-  // One that is ignored would invalidate another entry than was meant.
+  // If an unknown parameter were ignored, the wrong entry would be invalidated.
   if (parameters) refuseUnknown(findEndpoint(endpoints, endpoint), Object.keys(parameters));
   if (!config.REDIS_URL) {
     throw new GatewayError(

@@ -7,9 +7,9 @@ import { sqlColumnName, yamlKey } from '../endpoints/written-names.ts';
 import { UsageError } from './command-line.ts';
 
 /**
- * Writes the file of a saved query that shows the columns of a source, to begin with.
+ * Writes a first version of a saved query, which returns the columns of a source.
  * @returns its path
- * @throws DefinitionError for a name that no saved query can have; Error where the file is there already
+ * @throws DefinitionError for a name that a saved query can't have; Error if the file exists already
  */
 export async function writeNewEndpoint(directory: string, name: string, source: Source): Promise<string> {
   const columns = Object.entries(source.columns);

@@ -8,12 +8,12 @@ import { UnreadableFileError } from '../duckdb/files/unreadable-file-error.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 import { printableLines } from './printable.ts';
 
-/** A command, and what `--help` says of it. */
+/** A command, and its line in `--help`. */
 type Command = {
   readonly usage: string;
-  /** Whether it explains its own `--help`. */
+  /** Whether it answers `--help` itself. */
   readonly helpsItself?: boolean;
-  /** Whether it takes nothing after its name. */
+  /** Whether it takes no arguments. */
   readonly isAlone?: boolean;
   readonly run: (context: Context, args: string[]) => Promise<void>;
 };
@@ -24,7 +24,7 @@ type Context = {
   readonly config: () => Config;
 };
 
-/** Each command loads only what it needs: loading all of the service takes half a second. */
+/** Each command loads only the modules it needs: loading the whole service takes half a second. */
 const commands: Record<string, Command> = {
   query: {
     usage: `query <endpoint> [--<parameter> <value>]... [--sql <text>] [--format table|chart|json|ndjson|csv|parquet|arrow]
@@ -125,26 +125,26 @@ Exit codes: 0 done, 1 it failed, 2 it was not typed as it is above.
 
 const briefUsage = (command: Command) => `${usageOf(command)}\n\nsqg --help lists all commands.\n`;
 
-/** All commands are listed where none was given; who has mistyped one is told the one that was meant. */
+/** The text for a missing or unknown command: the list of commands, or the one that was probably meant. */
 function usageAfter(name: string, command: Command | undefined): string {
   if (command) return briefUsage(command);
   return name === '' ? usage() : 'sqg --help lists all commands.\n';
 }
 
-/** @param at behind the first word, the bare one is the value of an option */
+/** @param at position of the word; a bare `help` after the first may be the value of an option */
 const isHelp = (word: string | undefined, at: number) =>
   word === '--help' || word === '-h' || (word === 'help' && at === 0);
 
 const asksForHelp = (words: readonly string[]) => words.some(isHelp);
 
 /**
- * Runs one command to its end. A failure is explained on standard error, with exit code 1, or 2 for one that was mistyped.
- * @param args the name of the command, and what follows it
+ * Runs one command to its end. A failure is explained on standard error, with exit code 1, or 2 for wrong usage.
+ * @param args the name of the command, then its arguments
  */
 export async function runCommand(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<void> {
   const [name = '', ...rest] = args;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  // A reader that has left, as `head` does, ends no command in the middle.
+  // A command is not ended half-way because its reader, such as `head`, has left.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', error => {
       if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
@@ -162,11 +162,11 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
     if (isAskedForHelp && !command.helpsItself) return void process.stdout.write(`${usageOf(command)}\n`);
     if (command.isAlone) refuseWords(name, rest);
     const args = rest.map((word, at) => (isAskedForHelp && isHelp(word, at) ? '--help' : word));
-    // Help needs no settings, which may be wrong.
+    // Help must work even with wrong settings.
     const config = () => readConfig(isAskedForHelp ? {} : environment);
     await command.run({ environment, config }, args);
   } catch (error) {
-    // Of broken files there may be several.
+    // An AggregateError has the problems of several broken files.
     const isExpected = [
       UsageError,
       ConfigError,
@@ -176,7 +176,7 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
       UnreadableFileError,
     ].some(type => error instanceof type);
     const message = isExpected && error instanceof Error ? error.message : explain(error);
-    // It may quote a row, or a file of strangers.
+    // It may quote rows or files with text from strangers.
     process.stderr.write(`${printableLines(message)}\n`);
     if (error instanceof UsageError) process.stderr.write(`\n${usageAfter(name, command)}`);
     process.exitCode = error instanceof UsageError ? 2 : 1;
@@ -188,7 +188,7 @@ function refuseWords(command: string, [word]: readonly string[]): void {
   if (word !== undefined) throw new UsageError(`${command} takes nothing, but got ${JSON.stringify(word)}`);
 }
 
-/** Resolves when the reader of standard output has made room. */
+/** Writes to standard output; resolves when the reader has made room. */
 async function writeOut(text: string | Uint8Array): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
@@ -203,7 +203,7 @@ async function queryCommand(environment: NodeJS.ProcessEnv, args: string[]): Pro
     isInterrupted = true;
     ended.abort();
   });
-  // Its reader has gone, as `head` does: what is left is not asked for.
+  // The reader, such as `head`, has left: no more output is needed.
   process.stdout.once('error', () => ended.abort());
   const { isTTY, columns } = process.stdout;
   // no-color.org: any value but the empty one.
@@ -213,13 +213,13 @@ async function queryCommand(environment: NodeJS.ProcessEnv, args: string[]): Pro
       environment,
       out: { write: writeOut },
       note: line => process.stderr.write(`${line}\n`),
-      // Some terminals say that they have none.
+      // Some terminals report 0 columns.
       screen: isTTY ? { width: columns || 80, hasColour } : undefined,
       signal: ended.signal,
     },
     args,
   );
-  // A shell ends its own loop only where the signal has ended the command.
+  // A shell ends its own loop only if the command was ended by the signal.
   if (isInterrupted && !isDone) process.kill(process.pid, 'SIGINT');
 }
 
@@ -228,7 +228,7 @@ async function importCommand(config: Config, args: string[]): Promise<void> {
     import('./import-command.ts'),
     import('../duckdb/lower-priority.ts'),
   ]);
-  // Gateways may be serving on the same processors.
+  // Gateways may serve on the same processors.
   lowerPriority(process.pid);
   if (!(await runImportCommand(config, args))) process.exitCode = 1;
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** What `npm start` and `npm run worker` run: the variables before the command, and what Node is given. */
+/** The parts of the scripts behind `npm start` and `npm run worker`: the variables before the command, and Node's arguments. */
 export function readScript(name: 'start' | 'worker') {
   const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   const words: string[] = scripts[name].split(' ');
@@ -21,7 +21,7 @@ export async function runScript(name: 'start' | 'worker', environment: NodeJS.Pr
     stdio: 'inherit',
     env: { ...environment, ...own },
   });
-  // A terminal sends SIGINT to both.
+  // A terminal sends SIGINT to both processes; this one waits for the other.
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   const { promise, resolve, reject } = Promise.withResolvers<number>();

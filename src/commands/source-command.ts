@@ -27,9 +27,9 @@ npm run source -- drop <name>                    remove the file of a source; it
 type Print = (line: string) => void;
 
 /**
- * `npm run source`: adds, lists, checks and removes sources.
- * @returns whether all is well; else the process ends with 1
- * @throws UsageError, and what reading the files throws
+ * Runs `npm run source`: adds, lists, checks and removes sources.
+ * @returns whether all is fine; if not, the exit code is 1
+ * @throws UsageError, and errors of reading the files
  */
 export async function runSourceCommand(config: Config, printLine: Print, args: string[]): Promise<boolean> {
   const { values, positionals } = parseCommand(args, {
@@ -86,7 +86,7 @@ type PrintFound = (found: object, line: string) => void;
 type AddOptions = {
   /** The name of the source, then files and globs. */
   readonly names: readonly string[];
-  /** Whether rows are loaded; else the files are read in place. */
+  /** Whether rows are loaded; otherwise the files are read in place. */
   readonly isLoaded: boolean;
 };
 
@@ -146,7 +146,7 @@ async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOp
   return true;
 }
 
-/** A word as a shell takes it. */
+/** A word quoted for a shell. */
 function shellWord(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -206,7 +206,7 @@ async function check(config: Config, print: PrintFound, names: readonly string[]
   return isAllWell;
 }
 
-/** What DuckDB says of a value in a CSV file, in our words; of all else its first line. */
+/** DuckDB's message about a value in a CSV file in our own words; of any other message, the first line. */
 function problemOf({ columns, from = {} }: Source, message: string): string {
   const [, line] = /CSV Error on Line: (\d+)/.exec(message) ?? [];
   const [, inFile = '', value] =
@@ -219,7 +219,7 @@ function problemOf({ columns, from = {} }: Source, message: string): string {
   return `line ${line}, column ${name}: ${JSON.stringify(value)} is no ${type}`;
 }
 
-/** Those of these names; without any, all. @throws UsageError for another name */
+/** The sources with these names; all if none are given. @throws UsageError for an unknown name */
 function chosen(config: Config, names: readonly string[]): SourceFolder {
   const { sources, broken } = readSourceFolder(config.SOURCES_DIR);
   const known = [...sources.map(({ name }) => name), ...namesOf(broken)];

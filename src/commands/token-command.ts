@@ -19,7 +19,7 @@ type TokenCommandDeps = {
   readonly clock: Clock;
   /** Writes one line to standard output: the result. */
   readonly print: (line: string) => void;
-  /** Writes one line to standard error: what to know about it. */
+  /** Writes one line to standard error: a note about the result. */
   readonly note: (line: string) => void;
 };
 
@@ -83,7 +83,7 @@ Accepts JSON Web Tokens again that were revoked by jwt-… or jti:<claim>. An is
 };
 
 /**
- * `token issue|list|show|rotate|revoke|allow`.
+ * Runs `token issue|list|show|rotate|revoke|allow`.
  * @throws UsageError
  */
 export async function runTokenCommand(deps: TokenCommandDeps, args: readonly string[]): Promise<void> {
@@ -205,7 +205,7 @@ async function printToken(
   note(`Keep it: only its hash is stored, in ${records.place}.`);
 }
 
-/** A record as commands show it: all but the hashes, and the scopes as they count. */
+/** A record as commands show it: without hashes, and with its effective scopes. */
 function shownOf(record: TokenRecord) {
   const { id, name, hash: _hash, without: _without, previous, ...rest } = record;
   return { id, name, ...rest, scopes: grantedScopes(record), previousUntil: previous?.until };

@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import { parseTimestamp } from '../base/parse-timestamp.ts';
 import { readAssignments, UsageError } from './command-line.ts';
 
-/** The options of `token issue` that say what the token allows. */
+/** The options of `token issue` for the token's grants. */
 export const grantOptions = {
   scope: { type: 'string', multiple: true },
   without: { type: 'string', multiple: true },
@@ -28,7 +28,7 @@ type GrantValues = {
 };
 
 /**
- * Reads what a token is to allow.
+ * Reads the grants of a token from options.
  * @throws UsageError: which option, what it was, what is allowed
  */
 export function readGrants(values: GrantValues, clock: Clock): TokenGrants {
@@ -46,7 +46,7 @@ export function readGrants(values: GrantValues, clock: Clock): TokenGrants {
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /**
- * Reads a length of time such as `90s`, `30m`, `24h` or `7d`; `0s` is none.
+ * Reads a length of time such as `90s`, `30m`, `24h` or `7d`.
  * @returns milliseconds; undefined for other text
  */
 export function readDuration(text: string): number | undefined {
@@ -105,7 +105,7 @@ function readCount(option: string, text: string | undefined, unit: string): numb
 function readExpiry(text: string | undefined, clock: Clock): string | undefined {
   if (text === undefined) return undefined;
   const lifetimeMs = readDuration(text);
-  // Not by Date: it takes a bare 3600 for a year.
+  // Not by Date, which reads a bare 3600 as a year.
   const endMs = lifetimeMs === undefined ? Number(parseTimestamp(text)) / 1000 : clock.now() + lifetimeMs;
   if (endMs > clock.now()) return new Date(endMs).toISOString();
   const problem = Number.isNaN(endMs) ? '' : ', which is not in the future';

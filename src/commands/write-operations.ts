@@ -5,8 +5,8 @@ import { listOperations } from '../graphql/operation-list.ts';
 import { UsageError } from './command-line.ts';
 
 /**
- * Writes the list of the documents of a folder, checked against the saved queries.
- * @returns how many there are
+ * Writes the list of the GraphQL documents of a folder, checked against the saved queries.
+ * @returns their number
  * @throws AggregateError with a line for each document that does not fit; UsageError where there is none
  */
 export async function writeOperations(sqlDirectory: string, folder: string, file: string): Promise<number> {

@@ -19,18 +19,18 @@ export function databasePath(config: Pick<Config, 'DATA_DIR'>): string {
 type EngineDeps = {
   readonly clock: Clock;
   readonly emit: (event: GatewayEvent) => void;
-  /** Takes the place of the one that the configuration names. */
+  /** Replaces the engine that the configuration names. */
   readonly engine?: Engine | undefined;
-  /** Whether a table of the warehouse that can't be read is an error, and advice on how tables are laid out is emitted. Default false. */
+  /** Whether an unreadable table of the warehouse is an error, and advice on table layouts is emitted. Default false. */
   readonly isThorough?: boolean;
 };
 
-/** The executor that the configuration names; it keeps the windows of the saved queries. */
+/** Opens the engine that the configuration names, with the windows of saved queries enforced. */
 export async function openEngine(config: Config, deps: EngineDeps): Promise<Engine> {
   return keepWindows(deps.engine ?? (await openAdapter(config, deps)), deps.clock);
 }
 
-/** The executor of a process that serves: a file of the database that can't be opened is set aside, and the other one is served. */
+/** Opens the engine for a process that serves: if a file of the database can't be opened, it is set aside and the other one is served. */
 export async function openServingEngine(config: Config, deps: EngineDeps): Promise<Engine> {
   try {
     return await openEngine(config, deps);
@@ -61,19 +61,19 @@ async function openAdapter(config: Config, { clock, emit, isThorough }: EngineDe
       takesPostgresCasts: config.COMPAT === 'logflare',
     });
   }
-  // Loaded here alone: Google's client takes longer to load than the rest of the gateway.
+  // Loaded only when needed: Google's client takes longer to load than the rest of the gateway.
   const { createBigQueryEngine } = await import('../bigquery/bigquery-engine.ts');
   const mapping = tablesOf(folder, config);
   if (mapping.size === 0)
     throw new ConfigError('BIGQUERY_TABLES: needed for ENGINE=bigquery, where no source names its `table`');
   const engine = await createBigQueryEngine({
-    // It is not missing: `readConfig` sees to that.
+    // Never missing: `readConfig` checks that.
     project: config.BIGQUERY_PROJECT ?? '',
     mapping,
     sources,
     location: config.BIGQUERY_LOCATION,
     endpoint: config.BIGQUERY_API_ENDPOINT,
-    // 0 asks for no limit.
+    // 0 means no limit.
     maxBytesBilled: config.BIGQUERY_MAX_BYTES_BILLED || undefined,
     reservation: config.BIGQUERY_RESERVATION,
     maxConcurrentQueries: config.BIGQUERY_MAX_CONCURRENT_QUERIES,
@@ -94,16 +94,16 @@ async function openAdapter(config: Config, { clock, emit, isThorough }: EngineDe
 }
 
 /**
- * Names the rows that the queries of a configuration read, for what gateways and workers share: those over one data folder, or over the same
- * tables by one project, have the same name.
- * @param idOfFolder names the rows of a data folder
+ * Names the rows that the queries of a configuration read, to separate what gateways and workers share: configurations with the same data
+ * folder, or with the same tables queried by the same project, have the same name.
+ * @param idOfFolder returns the id of a data folder
  */
 export async function warehouseOf<Id extends string | undefined>(
   config: Config,
   idOfFolder: (databasePath: string) => Promise<Id>,
 ): Promise<Id | string> {
   if (config.ENGINE === 'duckdb') return idOfFolder(databasePath(config));
-  // Google's tables have many endpoints; an emulator has others of the same names.
+  // All endpoints of Google have the same tables; an emulator has different ones with the same names.
   const isOfGoogle = !isEmulator(config.BIGQUERY_API_ENDPOINT);
   const tables = [...tablesOf(readSourceFolder(config.SOURCES_DIR), config)];
   const byName = tables.toSorted(([one], [other]) => (one < other ? -1 : 1));
@@ -111,7 +111,7 @@ export async function warehouseOf<Id extends string | undefined>(
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-/** The tables that the sources name, and those of the settings, which win. Sources whose files are wrong have none. */
+/** The tables named by the sources and by the settings, which win. Sources with broken files have none. */
 function tablesOf({ sources, broken }: SourceFolder, { BIGQUERY_TABLES = new Map() }: Config): TableMapping {
   const leftOut = namesOf(broken);
   const named = readTableMapping(sources.flatMap(({ name, table }) => (table ? [`${name}=${table}`] : [])));

@@ -27,13 +27,13 @@ type OpenLoadingDeps = {
 /** Milliseconds between two additions to the sample. */
 const sampleMs = 60_000;
 
-/** Edge rows of the largest sample that grows: a larger one would be copied for the first addition. */
+/** Maximum edge rows of a sample that grows: a larger one would be copied for the first addition. */
 const maxGrowingSample = 1_000_000;
 
-/** Milliseconds between two looks at whether another hour has begun. */
+/** Milliseconds between two checks whether another hour has begun. */
 const retainLookMs = 1000;
 
-/** Takes rows for the embedded engine, and follows what any process loads into it. */
+/** Opens the loading of rows into the embedded engine, and follows what any process loads into it. */
 export function openLoading(
   config: Config,
   deps: OpenLoadingDeps,
@@ -66,7 +66,7 @@ export function openLoading(
         if (!before.has(name)) deps.emit({ type: 'source.loaded', source: name });
       }
     },
-    // What is wrong with the folder is reported by who watches its files.
+    // Problems with the folder are reported by the watch of its files.
     onFailed: () => undefined,
   });
   const stopRetaining = retainHourly(
@@ -76,7 +76,7 @@ export function openLoading(
   );
   let sampling: NodeJS.Timeout | undefined;
   return {
-    /** Rows of the sample appear as time goes by, so that the last hour is never empty. */
+    /** Keeps adding sample rows as time passes, so that the last hour is never empty. */
     goOnWithSample() {
       const { SAMPLE_ROWS: rows } = config;
       if (rows === 0 || rows > maxGrowingSample) return;
@@ -98,8 +98,8 @@ export function openLoading(
 }
 
 /**
- * Has old rows removed at the start and once an hour, where a source keeps them for some time only: retention counts in whole hours.
- * @returns a function that ends it
+ * Has old rows of sources with a retention removed, at start and once an hour: retention counts in whole hours.
+ * @returns a function that stops this
  */
 function retainHourly(
   sources: () => readonly Source[],

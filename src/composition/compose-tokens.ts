@@ -35,7 +35,7 @@ function openStorage({ DATA_DIR, TOKENS_FILE, TOKENS_STORE, REDIS_URL }: TokensC
   };
 }
 
-/** Milliseconds that a start and a command wait for Redis. */
+/** Maximum milliseconds that a start or a command waits for Redis. */
 const readyMs = 3000;
 
 type TokensDeps = {
@@ -47,7 +47,7 @@ type TokensDeps = {
 /** The tokens of a gateway. */
 type GatewayTokens = Authenticator & Pick<Tokens, 'refresh' | 'isStale'> & { close(): Promise<void> };
 
-/** Puts the tokens of a gateway together: their records, what is used of them, and those of an issuer. */
+/** Composes the tokens of a gateway: their records, their use, and the JSON Web Tokens of an issuer. */
 export async function composeTokens(
   config: TokensConfig,
   { accessToken, clock, emit }: TokensDeps,
@@ -83,7 +83,7 @@ export async function composeTokens(
   };
 }
 
-/** The issuer of JSON Web Tokens, where the settings name one. */
+/** The verifier of JSON Web Tokens, if the settings name an issuer. */
 function openJwt(
   config: TokensConfig,
   { clock, emit, ...deps }: Omit<TokensDeps, 'accessToken'> & Pick<JwtOptions, 'meters' | 'isDenied'>,
@@ -104,14 +104,14 @@ function openJwt(
   });
 }
 
-/** Tokens as a command sees them. */
+/** Tokens as a command uses them. */
 export type CommandTokens = {
   readonly records: TokenRecords;
   readonly lastUses: UsageLedger['lastUses'];
   close(): void;
 };
 
-/** Opens the tokens for a command. A change reaches all gateways at once where Redis is up. */
+/** Opens the tokens for a command. A change reaches all gateways at once if Redis is up. */
 export async function openCommandTokens(config: TokensConfig): Promise<CommandTokens> {
   const { records, ledger, redis } = openStorage(config);
   const isReady = await redis?.ready(config.TOKENS_STORE === 'redis' ? readyMs : readyMs / 3).then(
@@ -123,7 +123,7 @@ export async function openCommandTokens(config: TokensConfig): Promise<CommandTo
       ...records,
       async change(change) {
         await records.change(change);
-        // Without the message, gateways find the change by looking.
+        // Without the message, gateways find the change by polling.
         if (isReady) await redis?.publish().catch(() => undefined);
       },
     },

@@ -17,7 +17,7 @@ import type { Config } from './config.ts';
 /** Milliseconds between two polls of the schedule. */
 const pollMs = 1000;
 
-/** Remembers reads and when they are due, and warms them if that is this process's task. */
+/** Records reads of hot keys, and warms keys if that is this process's task. */
 type Warming = {
   readonly schedule: WarmSchedule;
   readonly hotKeys: HotKeys;
@@ -31,13 +31,13 @@ type WarmingDeps = {
   /** As of the store. */
   readonly warehouse: string | undefined;
   readonly endpoints: Pick<EndpointRegistry, 'find'>;
-  /** Runs in the background: callers' queries go first. */
+  /** Runs in the background: callers' queries run first. */
   readonly runStatement: RunStatement;
 };
 
 /**
- * Puts the warming of one process together, over Redis where there is one.
- * @param isWorker whether this process warms, beside noting reads
+ * Composes the warming of one process, with its schedule in Redis if there is one.
+ * @param isWorker whether this process warms keys, besides recording reads
  */
 export function openWarming(config: Config, deps: WarmingDeps, isWorker: boolean): Warming {
   const { clock, emit } = deps;

@@ -45,19 +45,19 @@ import { openWarming } from './compose-warming.ts';
 import type { Config } from './config.ts';
 import { createDocumentStore } from './document-store.ts';
 import { type FreeBytes, leastFreeBytes, watchFreeBytes } from './free-bytes.ts';
-/** What a process brings to its gateway. */
+/** What a process provides to its gateway. */
 export type GatewayDeps = {
   readonly clock: Clock;
   readonly emit: (event: GatewayEvent) => void;
   /** The one plain token to accept; absent: only issued tokens. */
   readonly accessToken: string | undefined;
-  /** What the page of a first start gets without a token. Default: nothing. */
+  /** What the page of a first start may read without a token. Default: nothing. */
   readonly pageSample?: PageSample | undefined;
-  /** The executor of its queries. Default: the one that the configuration names. */
+  /** Runs its queries. Default: the engine that the configuration names. */
   readonly engine?: Engine;
   /** The process's log, for the metrics. */
   readonly log?: { readonly droppedLines: number };
-  /** How full the disk is that DATA_DIR is on. Default: the system is asked. */
+  /** Free bytes of the disk of DATA_DIR. Default: asks the system. */
   readonly freeBytes?: FreeBytes;
 };
 
@@ -68,17 +68,17 @@ export type Gateway = {
   readonly http: Pick<HttpServer, 'connections' | 'unreadBytes' | 'stop'>;
   readonly endpoints: EndpointRegistry;
   readonly tokens: Pick<Tokens, 'refresh'>;
-  /** From now on rows of the sample appear as time goes by. */
+  /** Starts to add sample rows as time passes. */
   goOnWithSample(): void;
   /**
    * Answers the requests in flight, then closes the engine and the store.
-   * @param options default: accepts no more connections from now on, and waits for the requests in flight
+   * @param options default: accepts no more connections, and waits for the requests in flight
    */
   close(options?: StopOptions): Promise<void>;
 };
 
 /**
- * Puts a gateway together; the only place that names adapters.
+ * Composes a gateway; the only place that names adapters.
  * @throws AggregateError with the DefinitionErrors of broken files if no saved query can be served
  */
 export async function composeGateway(
@@ -149,7 +149,7 @@ export async function composeGateway(
   };
 }
 
-/** Passes events on, and has the file repaired in which a query found a damaged block. */
+/** Passes events on, and starts the repair of a file in which a query found a damaged block. */
 function repairing(emit: (event: GatewayEvent) => void, repair: (place: number) => void): typeof emit {
   return event => {
     emit(event);
@@ -157,7 +157,7 @@ function repairing(emit: (event: GatewayEvent) => void, repair: (place: number) 
   };
 }
 
-/** Ends a gateway: the requests in flight first, then what they need, in this order. */
+/** Closes a gateway: the requests in flight first, then the parts they need, in this order. */
 function closing(
   http: HttpServer,
   parts: readonly { close(): Promise<void> }[],
@@ -178,8 +178,8 @@ const both = (first: Observe, second: Observe) => (event: GatewayEvent) => {
 };
 
 /**
- * Puts a worker together: it warms what gateways read, over the Redis that it shares with them.
- * @returns a function that ends it
+ * Composes a worker: it warms what gateways read, over the Redis that it shares with them.
+ * @returns a function that stops it
  * @throws Error if there is no such Redis; AggregateError as above
  */
 export async function composeWorker(
@@ -203,7 +203,7 @@ export async function composeWorker(
   };
 }
 
-/** What gateways and workers share. */
+/** Opens the parts that gateways and workers have in common. */
 async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit' | 'engine'>) {
   const { clock, emit } = deps;
   await mkdir(config.DATA_DIR, { recursive: true, mode: dataFolderMode });
@@ -215,10 +215,10 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
       checkDefinition(engine, definition).catch(error => Promise.reject(sourceWatch.withNewSources(error))),
     emit,
   }).catch(error => {
-    // What is wrong with a source comes first: queries that read it fail for it.
+    // Broken sources come first: queries fail because of them.
     throw error instanceof AggregateError ? allOf([...sourceWatch.broken, ...error.errors]) : error;
   });
-  // What is only in this process can be shared with nobody.
+  // Without Redis nothing is shared, so no name is needed.
   const warehouse = config.REDIS_URL ? await warehouseOf(config, claimFolderId) : undefined;
   const { store, memoryBytes } = openTiers(config, warehouse, clock);
   const cache = createCache({
@@ -264,7 +264,7 @@ function readingsOf({ http, log, engine, endpoints, sourceWatch, tokens, freeByt
   };
 }
 
-/** Remembers whether the engine is asked, by the events that pass. */
+/** Observes events, and remembers whether the engine is down. */
 function watchEngine(observe: GatewayDeps['emit']) {
   let isDown = false;
   return {
@@ -285,7 +285,7 @@ type Watched = {
   readonly isEngineDown: () => boolean;
 };
 
-/** What works less well than it should, for `/readyz`; names of files only where everybody may read those of saved queries. */
+/** The state for `/readyz`, with the reasons if something is degraded; names files only if everyone may read the saved queries. */
 function healthOf(
   { DOCUMENTS_NEED_TOKEN }: Config,
   { cache, endpoints, sourceWatch, tokens, freeBytes, isEngineDown }: Watched,
@@ -299,7 +299,7 @@ function healthOf(
     ...(freeBytes.read() < leastFreeBytes ? ['disk_full'] : []),
     ...(isEngineDown() ? ['engine_down'] : []),
   ];
-  // A gateway without its store still answers; unready, all gateways would be out of service at once.
+  // Ready even without the store: otherwise all gateways would be out of service at once.
   return { isReady: true, reasons, ...(broken.length > 0 && !DOCUMENTS_NEED_TOKEN && { broken }) };
 }
 
@@ -311,7 +311,7 @@ type GraphqlDeps = {
   readonly emit: (event: GatewayEvent) => void;
 };
 
-/** Makes the handler of the GraphQL route, with the documents that clients may name by their hash. */
+/** Makes the handler of the GraphQL route, with the documents that clients may name by hash. */
 async function openGraphql(config: Config, { pipeline, endpoints, store, emit, pages }: GraphqlDeps) {
   const { GRAPHQL_OPERATIONS_FILE: file } = config;
   const isGraphiqlServed = config.GRAPHIQL ?? config.NODE_ENV !== 'production';
@@ -326,21 +326,21 @@ async function openGraphql(config: Config, { pipeline, endpoints, store, emit, p
   });
 }
 
-/** Makes the handler of agents' messages. The protocol's modules are loaded by the first one: most gateways get none. */
+/** Makes the handler of agents' messages. The protocol's modules are loaded by the first one: most gateways never get one. */
 function openMcp({ CORS_ORIGINS: origins }: Config, pipeline: PipelineDeps) {
   return async (context: RequestContext) =>
     (await import('../mcp/answer-mcp.ts')).answerMcp(pipeline, origins, context);
 }
 
-/** @param batchWindowMs milliseconds that a query with a batch form waits for others; 0: none waits */
+/** @param batchWindowMs milliseconds that a query with a batch form waits for others; 0: queries do not wait */
 function createRunQuery(run: RunStatement, batchWindowMs: number): RunQuery {
   if (batchWindowMs === 0) return (query, options) => run(statementOf(query), options);
   return batchQueries(run, start => setTimeout(start, batchWindowMs));
 }
 
 /**
- * The store and the memory before it. Where the store is in this process too, they share the bytes: a quarter for the entries
- * in use, which are plain, the rest for the store, which compresses.
+ * The store, and the bytes of the memory in front of it. If the store is in this process too, they share the bytes: a quarter for the
+ * uncompressed entries in use, the rest for the store, which compresses.
  */
 function openTiers(config: Config, warehouse: string | undefined, clock: Clock) {
   const { REDIS_URL: url, REDIS_TIMEOUT_MS: deadlineMs } = config;
@@ -366,13 +366,13 @@ async function metricsResponse(metrics: Metrics): Promise<HttpResponse> {
   };
 }
 
-/** What everybody may read of the saved queries, token or not. */
+/** The documents about the saved queries that may be read without a token. */
 const documentsOf = (endpoints: EndpointRegistry) => ({
   openapi: documentOf(endpoints, writeOpenApi),
   llmsText: documentOf(endpoints, async all => buildLlmsText(all)),
 });
 
-/** A document of what is served now, built once for each change. */
+/** A document about the saved queries currently served, built once for each change. */
 function documentOf(
   endpoints: EndpointRegistry,
   build: (all: readonly EndpointDefinition[]) => Promise<string>,

@@ -5,7 +5,7 @@ import { redactionKinds } from '../redaction/redaction-kinds.ts';
 import { checkRedisUrl } from '../store/redis-url.ts';
 
 const text = z.string().trim().min(1);
-// Blanks alone would be the number 0, which means no limit at some.
+// Blanks alone would be read as 0, which means no limit for some variables.
 const count = (initial: number, min: number, max: number) =>
   text.pipe(z.coerce.number<string>().int().min(min).max(max)).default(initial);
 const limit = (max: number) => z.coerce.number().int().min(1).max(max).optional();
@@ -113,12 +113,12 @@ export const variables = {
   WARM_BYTES_PER_HOUR: { schema: count(0, 0, Number.MAX_SAFE_INTEGER), meaning: 'Bytes that one worker lets the engine read in an hour; 0 = no limit.' },
 } satisfies Record<string, { schema: z.ZodType; meaning: string }>; // biome-ignore format: a table
 
-/** Characters of a plain token that are too many to guess: 18 random bytes as base64. */
+/** Minimum characters of a plain token, too many to guess: 18 random bytes as base64. */
 const minTokenLength = 24;
 
 type Variables = typeof variables;
 
-/** The environment as the service understands it. */
+/** The parsed environment. */
 export type Config = { readonly [Name in keyof Variables]: z.output<Variables[Name]['schema']> };
 
 /** The environment can't be used; the message has a line for each variable. */
@@ -138,15 +138,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if (read.success) config[name] = read.data;
     else problems.push(`${name}: ${read.error.issues.map(issue => issue.message).join('; ')}`);
   }
-  // Logs of one's own begin without a sample.
+  // An installation for its own logs starts without sample rows.
   if (config.COMPAT === 'logflare' && !environment.SAMPLE_ROWS) config.SAMPLE_ROWS = 0;
   if (config.COMPAT === 'logflare') config.RETENTION_MB ??= 1024;
-  // Each takes 40 MB, on machines that have little.
+  // Each concurrent query takes 40 MB, on machines that have little.
   if (config.COMPAT === 'logflare' && !environment.MAX_CONCURRENT_QUERIES) config.MAX_CONCURRENT_QUERIES = 2;
   if (config.ENGINE === 'bigquery') {
     if (!environment.BIGQUERY_PROJECT) problems.push('BIGQUERY_PROJECT: needed for ENGINE=bigquery');
   }
-  // The warehouse need not have all the tables that these read.
+  // Only for the embedded engine: a warehouse may lack tables that these saved queries read.
   if (config.COMPAT === 'logflare' && config.ENGINE === 'duckdb' && !environment.SQL_DIR) {
     config.SQL_DIR = 'examples/supabase/sql';
   }
@@ -164,7 +164,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return config as Config; // each value has come through its own schema
 }
 
-/** Half a set-up would accept no token, or tokens that are meant for others. */
+/** Problems of an incomplete set-up of JSON Web Tokens, which would accept none, or those meant for other services. */
 function problemsOfJwt(environment: Readonly<Record<string, string | undefined>>): string[] {
   const { JWT_ISSUER, JWT_AUDIENCE, JWT_JWKS_URL, JWT_SECRET } = environment;
   if (!JWT_ISSUER && !JWT_AUDIENCE && !JWT_JWKS_URL && !JWT_SECRET) return [];

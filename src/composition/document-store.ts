@@ -3,16 +3,16 @@ import { LRUCache } from 'lru-cache';
 import { type DocumentStore, sha256 } from '../graphql/persisted-operations.ts';
 import { type Store, versionBytes } from '../store/store.ts';
 
-/** Characters of a document that is kept, and of all that this process keeps. */
+/** Maximum characters of a document that is kept, and of all documents in this process. */
 const maxLength = 64 * 1024;
 const maxTotalLength = 2 * 1024 * 1024;
 
-/** Milliseconds that the store keeps a document after it was sent in full. */
+/** Milliseconds for which the store keeps a document after it was sent in full. */
 const ttlMs = 7 * 86_400_000;
 
 /**
- * Keeps the documents of automatic persisted queries in this process, and in the store for all gateways. Without the store a client is
- * asked for the whole document once more.
+ * Keeps the documents of automatic persisted queries in this process, and in the store for all gateways. While the store does not answer, a
+ * client is asked for the whole document again.
  */
 export function createDocumentStore(store: Pick<Store, 'read' | 'claim' | 'publish'>): DocumentStore {
   const own = new LRUCache<string, string>({
@@ -35,7 +35,7 @@ export function createDocumentStore(store: Pick<Store, 'read' | 'claim' | 'publi
       if (known !== undefined) return known;
       const found = await store.read([keyOf(hash)], []).catch(() => undefined);
       const text = found?.values[0]?.subarray(versionBytes).toString();
-      // Whoever may write to the store must not choose what a hash means.
+      // Not trusted: others may be able to write to the store.
       if (text === undefined || sha256(text) !== hash) return undefined;
       own.set(hash, text);
       return text;

@@ -1,22 +1,22 @@
 import { statfs } from 'node:fs/promises';
 
-/** Bytes without which tokens, rows that come and small queries fail soon. */
+/** With fewer free bytes, tokens, loaded rows and small queries will fail soon. */
 export const leastFreeBytes = 256 * 1024 * 1024;
 
-/** Milliseconds from one look at a disk to the next. */
+/** Milliseconds between two measurements. */
 const everyMs = 10_000;
 
-/** How full a disk is, as far as is known. */
+/** The last known free bytes of a disk. */
 export type FreeBytes = {
-  /** Bytes that were free a few seconds ago; none where the folder is gone. */
+  /** Bytes that were free a few seconds ago; 0 if the folder is gone. */
   read(): number;
   close(): Promise<void>;
 };
 
 /**
- * Watches the disk that a folder is on. Whoever asks gets what was found last, and never waits: a disk that hangs would hold the event loop, or
- * one more of the few threads for each who asks.
- * @param look how the disk is asked. Default: the system
+ * Watches the disk of a folder. Readers get the last measurement and never wait: a disk that hangs would hold the event loop, or one of
+ * the few threads per reader.
+ * @param look measures the disk. Default: asks the system
  */
 export async function watchFreeBytes(directory: string, look = askSystem): Promise<FreeBytes> {
   let freeBytes = await look(directory);

@@ -26,9 +26,9 @@ type PrepareDeps = {
 };
 
 /**
- * Creates what a first start lacks: the data folder, the tables, sample rows up to now, a token.
- * The warehouse has its own tables and rows: for it, only the token.
- * @returns the plain token to accept, if any, whether it is one that was made here, and a project that has rows
+ * Creates what a first start lacks: the data folder, the tables, sample rows up to now, a token. With a warehouse, which has its own
+ * tables and rows, only the token.
+ * @returns the plain token to accept, if any, whether it was made here, and a project that has rows
  */
 export async function prepareData(
   config: Config,
@@ -47,7 +47,7 @@ export async function prepareData(
   return { accessToken, isOwnToken: accessToken !== config.ACCESS_TOKEN, sampleProject };
 }
 
-/** Sets aside what is damaged in the data folder. */
+/** Repairs the data folder: sets damaged files aside. */
 async function repairFolder(path: string, nowMs: number): Promise<DamagedFile[]> {
   const damaged = await repairReplicas(path, nowMs);
   try {
@@ -56,9 +56,9 @@ async function repairFolder(path: string, nowMs: number): Promise<DamagedFile[]>
   } catch (error) {
     const isDamaged = error instanceof Error && error.cause instanceof SyntaxError;
     if (!isDamaged) throw error;
-    // Loaded here alone: it needs DuckDB.
+    // Loaded only when needed: it loads DuckDB.
     const { repairLearned } = await import('../loading/events/repair-learned.ts');
-    // It reads the tables, so the file of them must be one that can be opened.
+    // It reads the tables, so their file must be one that can be opened.
     damaged.push(...(await repairReplicas(path, nowMs, true)));
     return [...damaged, await repairLearned(path, nowMs)];
   }
@@ -80,7 +80,7 @@ async function bringSample(config: Config, { clock, emit, onProgress }: PrepareD
     };
     await writeSampleInChild(task, onProgress);
   } catch (error) {
-    // Another gateway reads the same file, which has rows already.
+    // Another gateway uses the same file, which therefore has rows already.
     if (!(error instanceof DatabaseBusyError)) throw error;
     emit({ type: 'sample.skipped', message: error.message });
   }
@@ -90,9 +90,9 @@ async function bringSample(config: Config, { clock, emit, onProgress }: PrepareD
 /** The file in the data folder that holds the token of a first start. */
 export const sampleTokenName = 'sample-token';
 
-/** The token of a data folder for which none was issued: made once, kept beside the data. */
+/** The token of a data folder without issued tokens: made once and kept beside the data. */
 async function sampleToken(config: Config): Promise<string | undefined> {
-  // Where others give tokens, nobody asks for one that may do everything.
+  // If the settings provide tokens, none with all rights is made.
   if (config.TOKEN_HASHES || config.LOGFLARE_PRIVATE_ACCESS_TOKEN || config.JWT_ISSUER) return undefined;
   if (await hasIssued(config)) return undefined;
   const file = join(config.DATA_DIR, sampleTokenName);
@@ -105,7 +105,7 @@ async function sampleToken(config: Config): Promise<string | undefined> {
   });
 }
 
-/** @throws Error where the file of tokens can't be read. While Redis does not answer, there may be some: no further one is accepted. */
+/** Whether tokens were issued; true while Redis does not answer, so that no other one is accepted. @throws Error if the file of tokens can't be read */
 async function hasIssued(config: Config): Promise<boolean> {
   const tokens = await openCommandTokens(config);
   try {

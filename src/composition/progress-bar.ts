@@ -6,7 +6,7 @@ export type Progress = { readonly done: number; readonly total: number };
 const width = 30;
 
 /**
- * Makes a progress callback that draws one line on a terminal, and prints tenths if there is none.
+ * Makes a progress callback that draws one line on a terminal, or else prints a line for each tenth.
  * @param label what is being done
  */
 export function createProgressBar(stream: WriteStream, label: string): (progress: Progress) => void {

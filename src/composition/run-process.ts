@@ -10,7 +10,7 @@ import { openStandardOutput } from './standard-output.ts';
 export type Running = {
   /**
    * Stops.
-   * @param signal its cause: SIGINT comes from a terminal, and is urgent
+   * @param signal why it stops: SIGINT comes from a terminal and is urgent
    */
   stop(signal: 'SIGINT' | 'SIGTERM'): Promise<void>;
 };
@@ -23,7 +23,7 @@ type ProcessOptions = {
   readonly explain: (error: unknown) => string;
 };
 
-/** What a start needs. */
+/** What a process needs to start. */
 export type ProcessDeps = {
   readonly emit: (event: GatewayEvent) => void;
   readonly log: Pick<LogOutput, 'droppedLines'>;
@@ -32,16 +32,16 @@ export type ProcessDeps = {
 };
 
 /**
- * Milliseconds in which a second signal is the first one again: after Ctrl-C, or a signal to the process group, npm passes on what it got, too.
+ * Milliseconds within which a second signal is a repetition of the first: after Ctrl-C, or a signal to the process group, npm forwards it, too.
  */
 const sameSignalMs = 500;
 
-/** Milliseconds for flushing the last lines of the log, the reason of a failed start included, and the last spans. */
+/** Maximum milliseconds for flushing the last log lines, including the reason of a failed start, and the last spans. */
 const lastLinesMs = 500;
 
 /**
- * Runs a process until SIGINT or SIGTERM. Every way to end takes a bounded time, even if nobody reads the log: a signal (exit
- * code 0), an uncaught error, an unhandled rejection, a failed start (1).
+ * Runs a process until SIGINT or SIGTERM. However it ends, that takes a bounded time even if the log has no reader: by a signal (exit
+ * code 0), an uncaught error, an unhandled rejection or a failed start (1).
  */
 export async function runProcess(
   { name, environment, explain }: ProcessOptions,
@@ -51,7 +51,7 @@ export async function runProcess(
   const people = createLogOutput(openStandardOutput(1));
   const print = (text: string) => {
     people.write(text);
-    // Somebody waits for it.
+    // At once: a person waits for it.
     void people.flush(0);
   };
   try {
@@ -93,7 +93,7 @@ function watchLife(
       // Before the start there is nothing to lose.
       if (!running) return void end(0);
       if (stoppingSinceMs !== undefined) {
-        // Somebody does not want to wait.
+        // A second signal means: do not wait.
         if (performance.now() - stoppingSinceMs > sameSignalMs) void end(0);
         return;
       }

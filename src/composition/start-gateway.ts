@@ -11,8 +11,8 @@ import { type ProcessDeps, type Running, runProcess } from './run-process.ts';
 import { welcome } from './welcome.ts';
 
 /**
- * Runs a gateway until SIGINT or SIGTERM: prepares the data, listens, says how to call it.
- * A start that can't succeed says why in plain words and exits with 1.
+ * Runs a gateway until SIGINT or SIGTERM: prepares the data, listens, and prints how to call it.
+ * A start that fails prints why in plain words and exits with 1.
  */
 export function startGateway(environment: NodeJS.ProcessEnv): Promise<void> {
   return runProcess({ name: 'gateway', environment, explain }, start);
@@ -47,7 +47,7 @@ async function start(config: Config, { emit, log, print }: ProcessDeps): Promise
   };
 }
 
-/** What the page gets without a token (decision 70): only on a machine's own address, where the start prints the same token. */
+/** What the page may read without a token (decision 70): only on a loopback address, where the start prints the same token. */
 function sampleForPage(
   { HOST, NODE_ENV, ENGINE }: Config,
   token: string | undefined,
@@ -61,10 +61,10 @@ function sampleForPage(
 /** Milliseconds without a new connection after which a stopping gateway accepts no more. */
 const quietMs = 500;
 
-/** Fewer sample rows are written before anybody could read a progress bar. */
+/** Fewer sample rows are written before a progress bar could be read. */
 const worthABar = 5000;
 
-/** An expected failure is explained by its message; only a bug needs its stack. */
+/** Explains why a start failed: by the message of an expected failure, by the stack of a bug. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException; // absent on other errors

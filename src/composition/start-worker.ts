@@ -8,7 +8,7 @@ export function startWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   return runProcess({ name: 'worker', environment, explain }, async (config, { emit, print }) => {
     const close = await composeWorker(config, { clock: systemClock, emit });
     print('Worker: it keeps fresh what gateways over the same Redis read.\n');
-    // Its timers do not keep the process alive.
+    // The worker's own timers do not keep the process alive.
     setInterval(() => undefined, 2 ** 31 - 1);
     return { stop: close };
   });

@@ -9,17 +9,17 @@ type Started = {
   readonly project: string;
   /** Names of the saved queries that are served. */
   readonly endpoints: readonly string[];
-  /** Files of saved queries and sources that are left out, for they are wrong. */
+  /** Broken files of saved queries and sources, which are not served. */
   readonly brokenFiles: readonly string[];
 };
 
-/** What to try first, of the saved queries that the service comes with. */
+/** The first commands to try, with the saved queries that come with the service. */
 const tries = (project: string) => [
   { name: 'logs.all', query: `project=${project}` },
   { name: 'usage.api-counts', query: `interval=hourly&project=${project}` },
 ];
 
-/** What a gateway prints when it has started: where it is, what it has, how to call it. */
+/** The text that a gateway prints when it has started: its address, its saved queries, how to call it. */
 export function welcome(config: Config, { origin, token, project, endpoints, brokenFiles }: Started): string {
   const cache = config.REDIS_URL ? 'Redis' : 'in process (REDIS_URL is not set: one gateway only)';
   const route = `${origin}/api/endpoints/query`;
@@ -44,7 +44,7 @@ ${paths.map(path => `  curl -H 'X-API-KEY: ${shown}' '${path}'\n`).join('')}
 `;
 }
 
-/** What the gateway stands in for, and what it lacks for that. */
+/** What the gateway replaces (`COMPAT`), and which settings that still needs. */
 function standIn(
   { LOGFLARE_PUBLIC_ACCESS_TOKEN, LOGFLARE_PRIVATE_ACCESS_TOKEN, ENGINE }: Config,
   origin: string,
@@ -69,7 +69,7 @@ Try:
 `;
 }
 
-/** Where the token is found; in production it is not printed. */
+/** Where to find the token; in production it is not printed. */
 function whereTokenIs(
   { ACCESS_TOKEN, LOGFLARE_PRIVATE_ACCESS_TOKEN, DATA_DIR }: Config,
   token: string | undefined,

@@ -6,11 +6,11 @@ import { typedParameter, withoutValue } from './parameters/typed-parameter.ts';
  * The parameters of a batch form (contract 7.1), for a declared parameter `x`:
  *
  * - `@xs`: its values, an ARRAY of its type;
- * - where `x` is a regular expression, also `@xs_plain`, those that are at least 12 letters and digits and nothing else;
- * - `@xs_shortest`, the length of the shortest of these as a decimal number, 0 without any;
- * - `@xs_elsewhere`, a pattern of what follows that many characters behind `https://` in a URL where a plain value may stand
- *   anywhere else: where it does not match, the URL contains a plain value only if it is these characters;
- * - `@xs_patterns`, the values that are not plain, and `@xs_any`, one pattern that matches where any of these does.
+ * - if `x` is a regular expression, also `@xs_plain`, the plain values: those of at least 12 letters and digits and nothing else;
+ * - `@xs_shortest`, the length of the shortest plain value as a decimal number, 0 if there is none;
+ * - `@xs_elsewhere`, a pattern for the rest of a URL after `https://` and that many characters. If it does not match, the URL can
+ *   contain a plain value only as exactly those characters;
+ * - `@xs_patterns`, the values that are not plain, and `@xs_any`, one pattern that matches if any of these does.
  *
  * The other parameters keep their values.
  * @param values different, valid values
@@ -46,10 +46,10 @@ export function bindBatch(
 /** RE2: the complement of all characters matches nothing. */
 const matchesNothing = '[^\\x00-\\x{10FFFF}]';
 
-/** RE2: the letters and digits go on, or there are `length` of them in a row further on. */
+/** RE2: another letter or digit follows, or there are `length` of them in a row later. */
 const elsewhere = (length: number) => `^[a-zA-Z0-9]|[a-zA-Z0-9]{${length}}`;
 
-/** Whether a pattern is a plain text, long enough to be rare; RE2 repeats a thing a thousand times at most. */
+/** Whether a pattern is plain text, long enough to be rare. RE2 allows at most a thousand repetitions. */
 export function isPlain(pattern: string): boolean {
   return /^[a-zA-Z0-9]{12,1000}$/.test(pattern);
 }

@@ -8,7 +8,7 @@ import { withoutValue } from './parameters/typed-parameter.ts';
 import { DefinitionError, type DefinitionProblem, headerLine } from './parse-definition.ts';
 
 /**
- * Checks a definition against the engine: every name in its SQL resolves, and the query's columns are the header's,
+ * Checks a definition against the engine: all names in its SQL must resolve, and the query's columns must match the header's
  * in name, type and order.
  * @throws DefinitionError
  */
@@ -24,7 +24,7 @@ export async function checkDefinition(
   if (problems.length > 0) throw new DefinitionError(definition.file, problems);
 }
 
-/** The columns of the batch form are its key and then those of the query itself. */
+/** Problems of the batch form: its columns must be its key, followed by those of the query itself. */
 async function batchProblems(
   engine: Pick<Engine, 'describe'>,
   definition: EndpointDefinition,

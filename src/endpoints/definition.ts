@@ -23,11 +23,11 @@ const column = z.strictObject({
   description,
 });
 
-/** How the query of `<name>.batch.sql` answers many values of one parameter at once (contract 7.1). */
+/** How `<name>.batch.sql` answers many values of one parameter at once (contract 7.1). */
 const batch = z.strictObject({
-  /** The parameter of which it takes a list. */
+  /** The parameter whose values it takes as a list. */
   parameter: identifier,
-  /** Its first column: the value that a row belongs to. */
+  /** Its first column: the parameter value to which a row belongs. */
   key: identifier,
 });
 
@@ -42,7 +42,7 @@ const duration = z
   // The pattern allows no other unit.
   .transform(text => ({ text, ms: Number.parseInt(text, 10) * unitMs[text.at(-1) as keyof typeof unitMs] }));
 
-/** How far apart two time parameters may be, and what stands for those that are absent. */
+/** How far apart two time parameters may be, and the bounds that replace absent ones. */
 const window = z
   .strictObject({
     /** The parameter that is the lower bound. */
@@ -63,13 +63,13 @@ const seconds = z
   .min(0)
   .max(7 * 86_400);
 
-/** Callers' own channel names, which a parameter must not hide. */
+/** Request parameters with a meaning of their own, whose names a declared parameter must not take. */
 const reservedParameters = new Set(['sql', 'lql', 'explain', 'format']);
 
 /** Labels that the gateway sets itself. */
 const reservedLabels = new Set(['endpoint', 'token_id', 'request_id', 'trace_id']);
 
-/** Labels of one query, the gateway's own among them. Source: BigQuery, "Requirements for labels". */
+/** Maximum labels of one query, the gateway's own included. Source: BigQuery, "Requirements for labels". */
 const maxLabels = 64;
 
 /** Source: as above. */
@@ -132,7 +132,7 @@ export const headerSchema = z
     }
   });
 
-/** Whether a row can name its value of the parameter: its JSON is the canonical text, quoted or not. */
+/** Whether a parameter's value can be recognised in a row: its JSON is the canonical text, quoted or not. */
 function canBeKey(parameter: Parameter | undefined): boolean {
   const isNamed = ['STRING', 'INT64', 'DATE'].includes(scalarTypeOf(parameter ?? { type: 'STRING' }));
   return isNamed && !parameter?.repeated;

@@ -2,7 +2,7 @@ import type { EndpointDefinition } from './definition.ts';
 import { graphqlName, graphqlTypeName, sqlFieldName } from './names.ts';
 import { type DefinitionProblem, headerLine } from './parse-definition.ts';
 
-/** A name that a saved query has in GraphQL, and the key of the header that it comes from. */
+/** A name that a saved query takes in GraphQL, and the header key from which it comes. */
 type TakenName = {
   readonly kind: 'field' | 'type';
   readonly name: string;
@@ -14,17 +14,17 @@ export const sharedTypes: readonly string[] = [
   'Query', 'String', 'Int', 'Float', 'Boolean', 'ID', 'BigInt', 'Date', 'DateTime', 'Float64', 'JSON', 'SqlColumn', 'SqlResult',
 ]; // biome-ignore format: one list
 
-/** The names that saved queries have in GraphQL, and their UUIDs: one schema has them all. */
+/** The GraphQL names and UUIDs of saved queries, which must be unique in the one schema. */
 export type TakenNames = {
   add(definition: EndpointDefinition): void;
   /**
-   * What is wrong with the names of a saved query, alone and beside those that were added.
-   * @param more what else is to be said of a name that another file has
+   * Problems with the names of a saved query, by themselves and together with those added before.
+   * @param more text to append to the message about a name that another file has
    */
   problemsOf(definition: EndpointDefinition, more?: (owner: string) => string): DefinitionProblem[];
 };
 
-/** Makes the list of names that only the service itself has. */
+/** Makes a list with only the names of the service itself. */
 export function createTakenNames(): TakenNames {
   const ids = new Map<string, string>();
   const owners = new Map(sharedTypes.map(name => [`type ${name}`, 'the service itself']));
@@ -79,7 +79,7 @@ export function enumTypeName(
   return typeName ?? graphqlTypeName(endpoint) + graphqlTypeName(name);
 }
 
-/** Keys of parameters and columns such as `_1`: SQL takes them, GraphQL has no name for them. */
+/** Keys of parameters and columns such as `_1`, which are valid in SQL but give no GraphQL name. */
 function unspeakable({ parameters, columns }: EndpointDefinition): string[][] {
   const keysOf = (section: string, all: readonly { readonly name: string }[]) =>
     all.filter(({ name }) => !/^[A-Za-z]/.test(graphqlName(name))).map(({ name }) => [section, name]);

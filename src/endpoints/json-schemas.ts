@@ -15,7 +15,7 @@ function elementSchema(parameter: ParameterDefinition): object {
   const { type, values, min, max, minLength, maxLength, pattern, required, repeated } = parameter;
   const bound = (text: string | undefined) => {
     const value = text && jsonOf(parameter, text);
-    // An infinity bounds nothing.
+    // An infinite bound is no bound.
     return typeof value === 'string' ? undefined : value;
   };
   const isText = (type === 'string' || type === 'STRING' || type === 'regexp') && !values;
@@ -23,7 +23,7 @@ function elementSchema(parameter: ParameterDefinition): object {
   return {
     ...argumentSchemas[type],
     enum: values?.map(value => jsonOf(parameter, value)),
-    // Bounds of other types are in the description: JSON Schema has no words for them.
+    // Bounds of other types are in the description: JSON Schema has no keyword for them.
     ...(isNumber ? { minimum: bound(min), maximum: bound(max) } : {}),
     // Empty text counts as absent (contract 2.8).
     minLength: minLength ?? (isText && required && !repeated ? 1 : undefined),
@@ -32,7 +32,7 @@ function elementSchema(parameter: ParameterDefinition): object {
   };
 }
 
-/** The value of a canonical text in a JSON document; JSON.stringify writes integers with all their digits. */
+/** The JSON value of a canonical text; JSON.stringify writes its integers with all their digits. */
 export function jsonOf({ type }: ParameterDefinition, text: string): unknown {
   if (type === 'BOOL') return text === 'true';
   if (type === 'INT64') return parseExactJson(text);
@@ -40,11 +40,11 @@ export function jsonOf({ type }: ParameterDefinition, text: string): unknown {
   return type === 'FLOAT64' && Number.isFinite(number) ? number : text;
 }
 
-/** What a parameter of each type takes in a query string. */
+/** The JSON Schema of each parameter type in a query string. */
 const argumentSchemas: Record<ParameterDefinition['type'], object> = {
   string: { type: 'string' },
   enum: { type: 'string' },
-  // Not `format: date-time`: empty text, other zones and a blank instead of the T are welcome too.
+  // Not `format: date-time`: empty text, other zones and a space instead of the T are allowed too.
   timestamp: { type: 'string', examples: ['2026-01-15T10:00:00.123456Z'] },
   regexp: { type: 'string', description: 'RE2 syntax' },
   STRING: { type: 'string' },
@@ -73,7 +73,7 @@ export function rowSchema({ name, columns }: EndpointDefinition): object {
 
 function columnSchema({ type, repeated, required, description }: ColumnDefinition): object {
   const value = valueSchemas[type];
-  // A unit belongs to what is said of the column: either would hide the other.
+  // The unit is appended to the column's description, because a schema has only one.
   if (type === 'TIMESTAMP') description = `${description} ${timestampUnit}`;
   if (repeated) return { type: 'array', items: value, description };
   return required ? { ...value, description } : { anyOf: [value, { type: 'null' }], description };

@@ -3,11 +3,11 @@ import { keptDigits } from '../base/exact-json.ts';
 import { formatTimestamp, maxTimestamp, minTimestamp } from '../base/parse-timestamp.ts';
 import { type EpochUnit, readEpoch } from './read-epoch.ts';
 
-/** How rows that are loaded become rows of a source. */
+/** How loaded rows become rows of a source. */
 export type LoadMapping = {
-  /** Takes lines of text apart: its named groups are fields. */
+  /** Parses lines of text: its named groups become fields. */
   readonly pattern?: RegExp | undefined;
-  /** By dotted path of the field in the source. */
+  /** By the field's dotted path in the source. */
   readonly fields: Readonly<Record<string, FieldMapping>>;
 };
 
@@ -17,7 +17,7 @@ type FieldMapping =
 
 const units = ['s', 'ms', 'us', 'ns'] as const;
 
-/** Parts of a format of times, as strptime has them. */
+/** Patterns of the parts of a time format, as in strptime. */
 const timeParts: Record<string, string> = {
   '%Y': '(?<year>\\d{4})',
   '%y': '(?<shortYear>\\d{2})',
@@ -35,7 +35,7 @@ const timeParts: Record<string, string> = {
 
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-/** A unit of counts since 1970, or a format of times. */
+/** A unit of counts since 1970, or a time format. */
 export const timeSchema = z
   .string()
   .refine(
@@ -88,7 +88,7 @@ function isPattern(text: string): boolean {
 
 const isUnit = (text: string): text is EpochUnit => (units as readonly string[]).includes(text);
 
-/** Makes a function that reads times of one form as ISO 8601 text. */
+/** Makes a function that converts times of one form to ISO 8601 text. */
 export function timeReader(form: string): (text: string) => string | undefined {
   if (isUnit(form)) {
     return text => {
@@ -118,7 +118,7 @@ export function timeReader(form: string): (text: string) => string | undefined {
     } = found;
     const number = monthName ? months.indexOf(monthName.toLowerCase()) + 1 : Number(month ?? 1);
     const two = (part: string | number) => String(part).padStart(2, '0');
-    // The text stays as it is, for the message to show.
+    // The text stays unchanged, for the error message to show.
     if (!isDay(Number(year), number, Number(day))) return undefined;
     return `${year}-${two(number)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}.${fraction}${zone}`;
   };
@@ -139,8 +139,8 @@ function hourOf(hour12 = '0', half = 'am'): string {
 }
 
 /**
- * Maps a row that came in. Fields that the mapping does not name stay as they are; a time that does not fit its form stays as well, and is refused
- * as a value.
+ * Maps a received row. Fields that the mapping does not name are unchanged; so is a time that does not fit its form, which is later
+ * refused as a value.
  */
 export function mapRow({ fields }: LoadMapping, row: Record<string, unknown>): Record<string, unknown> {
   const mapped: Record<string, unknown> = { ...row };
@@ -160,7 +160,7 @@ export function mapRow({ fields }: LoadMapping, row: Record<string, unknown>): R
   return mapped;
 }
 
-/** A field by its name, dots in it included, or else by its path; an array stands for its first element. */
+/** Reads a field by its name, which may contain dots, or else by its path; an array stands for its first element. */
 function read(row: Record<string, unknown>, path: string): unknown {
   if (Object.hasOwn(row, path)) return row[path];
   let value: unknown = row;

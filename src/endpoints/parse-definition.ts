@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { didYouMean } from '../base/nearest-name.ts';
 import { type EndpointDefinition, headerSchema } from './definition.ts';
 
-/** One thing wrong with the file of a saved query or a source. */
+/** A problem in the file of a saved query or a source. */
 export type DefinitionProblem = {
   /** Counts from 1. */
   readonly line: number;
@@ -30,18 +30,18 @@ export class DefinitionError extends Error {
   }
 }
 
-/** All that is wrong with several files, a line for each problem. */
+/** The problems of several files as one error, with a line for each. */
 export function allOf(broken: readonly DefinitionError[]): AggregateError {
   return new AggregateError(broken, broken.map(({ message }) => message).join('\n'));
 }
 
-/** Where the problems of a file are, without saying what they are: `a.sql:3: name`. */
+/** Where the problems of a file are, without their messages: `a.sql:3: name`. */
 export function placesOf({ file, problems }: DefinitionError): string[] {
   return [...new Set(problems.map(({ line, key }) => `${file}:${line}${key && `: ${key}`}`))];
 }
 
 /**
- * Reads a saved query's file.
+ * Parses a saved query's file.
  * @param file name without folder; must be `<name>.sql`
  * @param writtenBatch text of `<name>.batch.sql`, if there is such a file
  * @throws DefinitionError with every problem found
@@ -88,9 +88,9 @@ export function parseDefinition(file: string, written: string, writtenBatch?: st
 const withoutMark = (text: string) => text.replace(/^\uFEFF/, '');
 
 /**
- * Reads a text of YAML, with the lines of its keys.
+ * Parses YAML, with the lines of its keys.
  * @param options.intAsBigInt whether integers are BigInts. Default: numbers
- * @throws DefinitionError with every error of its syntax
+ * @throws DefinitionError with all syntax errors
  */
 export function readYaml(
   file: string,
@@ -134,7 +134,7 @@ function headerText(file: string, text: string): string {
   return text.slice(2, end);
 }
 
-/** What a schema found wrong, with its line and key: of several unknown keys each. */
+/** The issues of a schema as problems with line and key; one for each unknown key. */
 export function problemsOf(
   issue: z.core.$ZodIssue,
   document: Document,
@@ -151,14 +151,14 @@ export function problemsOf(
   return issue.keys.map((key, nth) => at([...path, key], messages[nth] ?? ''));
 }
 
-/** Other names that people know for types of columns and parameters. Sources: GoogleSQL's aliases, and those of other databases. */
+/** Common other names for types of columns and parameters. Sources: GoogleSQL's aliases, and those of other databases. */
 const typeAliases: Readonly<Record<string, string>> = {
   INT: 'INT64', INTEGER: 'INT64', BIGINT: 'INT64', SMALLINT: 'INT64', TINYINT: 'INT64', BYTEINT: 'INT64',
   FLOAT: 'FLOAT64', DOUBLE: 'FLOAT64', REAL: 'FLOAT64', BOOLEAN: 'BOOL', DECIMAL: 'NUMERIC', BIGDECIMAL: 'BIGNUMERIC',
   TEXT: 'STRING', VARCHAR: 'STRING', BINARY: 'BYTES', RECORD: 'STRUCT', TIMESTAMPTZ: 'TIMESTAMP',
 }; // biome-ignore format: one list
 
-/** Says what a schema found wrong, where its own words would not help: an error map of zod. A line for each of several unknown keys. */
+/** A zod error map: clearer messages for some issues, with a line for each of several unknown keys. */
 export function explainIssue(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'unrecognized_keys') {
     const object = issue.inst?._zod.def as Partial<z.core.$ZodObjectDef> | undefined; // what has no such key

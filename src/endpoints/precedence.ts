@@ -1,16 +1,17 @@
-/** The saved queries that the service comes with (contract 1.1): no other file takes a name from them. */
+/** The saved queries that come with the service (contract 1.1): no other file can take their names. */
 const promised: ReadonlySet<string> = new Set(['logs.all', 'usage.api-counts']);
 
 type Named = { readonly name: string };
 
-/** Whether a saved query is one that the service comes with. */
+/** Whether a saved query comes with the service. */
 export function isPromised({ name }: Named): boolean {
   return promised.has(name);
 }
 
 /**
- * The order in which files get names that more than one of them wants: the same in each process that reads the same files, in whatever
- * order they came. The shorter name goes first, for copies mostly have a longer one (`orders-copy`, `my.orders`), then the alphabet decides.
+ * The order in which files get names that more than one of them claims: the same in each process that reads the same files, in whatever
+ * order they were added. The shorter name is first, because copies mostly have longer ones (`orders-copy`, `my.orders`); then the
+ * alphabet decides.
  */
 export function byPrecedence(a: Named, b: Named): number {
   return (

@@ -1,7 +1,7 @@
 /** Units in which times are counted since 1970. */
 export type EpochUnit = 's' | 'ms' | 'us' | 'ns';
 
-/** What one unit is in nanoseconds. */
+/** Nanoseconds of each unit. */
 const nanosOf: Record<EpochUnit, bigint> = { s: 1_000_000_000n, ms: 1_000_000n, us: 1000n, ns: 1n };
 
 /** The names of the units, for messages. */
@@ -20,8 +20,8 @@ export function isCoarser(unit: EpochUnit, than: EpochUnit): boolean {
 const count = /^(-?)(\d{1,20})(?:\.(\d{1,9})\d*)?$/;
 
 /**
- * Reads a count of some unit since 1970, with decimals or without.
- * @returns microseconds, cut off where it has more digits; undefined if the text is no such count
+ * Reads a count of some unit since 1970, with or without decimals.
+ * @returns microseconds, further digits cut off; undefined if the text is not such a count
  */
 export function readEpoch(text: string, unit: EpochUnit): bigint | undefined {
   const [, sign, whole, decimals = ''] = count.exec(text) ?? [];
@@ -32,7 +32,7 @@ export function readEpoch(text: string, unit: EpochUnit): bigint | undefined {
 }
 
 /**
- * The unit in which a count is a time of our days: each is a time between 1973 and 5138 in one of them only.
+ * Guesses the unit of a count since 1970: in only one of them is it a time between 1973 and 5138.
  * @returns undefined for 0
  */
 export function guessEpochUnit(text: string): EpochUnit | undefined {

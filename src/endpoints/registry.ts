@@ -7,15 +7,15 @@ import { allOf, batchFile, DefinitionError, parseDefinition } from './parse-defi
 import { byPrecedence, isPromised } from './precedence.ts';
 import { watchFolder } from './watch-folder.ts';
 
-/** The saved queries that are served right now. */
+/** The saved queries that are currently served. */
 export type EndpointRegistry = {
   /** By name, or by UUID in any case. */
   find(reference: string): EndpointDefinition | undefined;
   /** In the order of their names. */
   all(): readonly EndpointDefinition[];
-  /** Grows with every change of what is served; whatever is derived from the definitions is rebuilt then. */
+  /** Increases with every change of what is served; anything derived from the definitions must then be rebuilt. */
   readonly version: number;
-  /** What is wrong with files that can't be served as they are: their last good definition is, if there was any. */
+  /** The problems of files that can't be served; their last valid definitions, if any, are served instead. */
   readonly broken: readonly DefinitionError[];
   close(): void;
 };
@@ -23,17 +23,17 @@ export type EndpointRegistry = {
 type RegistryOptions = {
   /** Folder of `<name>.sql` files. */
   readonly directory: string;
-  /** Checks a definition against the engine: do its names resolve, are its columns those of the header? Throws DefinitionError. */
+  /** Checks a definition against the engine: that its names resolve, and its columns are those of the header. Throws DefinitionError. */
   readonly check: (definition: EndpointDefinition) => Promise<void>;
   readonly emit: (event: EndpointEvent) => void;
-  /** Pick up changed files without a restart. Default true. */
+  /** Whether changed files are picked up without a restart. Default true. */
   readonly watch?: boolean;
-  /** Milliseconds between two further looks at files that are broken: what they read may be there by then. Default 10,000. */
+  /** Milliseconds between two further checks of broken files: the tables that they read may exist by then. Default 10,000. */
   readonly retryMs?: number;
 };
 
 /**
- * Reads all saved queries of a folder and follows its changes. A broken file harms only itself: all others are served.
+ * Reads all saved queries of a folder and follows its changes. A broken file affects only itself: all others are served.
  * @throws AggregateError naming file, line and key of each problem if files are there and none can be served
  */
 export async function createEndpointRegistry(options: RegistryOptions): Promise<EndpointRegistry> {
@@ -80,7 +80,7 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
         retry: { everyMs: retryMs, isNeeded: () => broken.size > 0 },
       })
     : undefined;
-  // Nobody has reported what changed while the files were read and checked.
+  // Changes made while the files were read and checked were not reported.
   watcher?.lookSoon();
   return {
     find: reference => found.get(uuid.test(reference) ? reference.toLowerCase() : reference),
@@ -96,7 +96,7 @@ export async function createEndpointRegistry(options: RegistryOptions): Promise<
 }
 
 /**
- * Reads all saved queries of a folder, held against no engine.
+ * Reads all saved queries of a folder, without checking them against an engine.
  * @throws AggregateError naming file, line and key of each problem
  */
 export async function readDefinitions(directory: string): Promise<readonly EndpointDefinition[]> {
@@ -110,25 +110,25 @@ export async function readDefinitions(directory: string): Promise<readonly Endpo
   return registry.all();
 }
 
-/** What was read before. */
+/** The result of the previous reading. */
 type Known = {
   readonly served: ReadonlyMap<string, EndpointDefinition>;
   readonly texts: ReadonlyMap<string, string>;
   readonly broken: ReadonlyMap<string, DefinitionError>;
 };
 
-/** What the files say now, by file. */
+/** The definitions in the files now. */
 type Read = {
   readonly texts: Map<string, string>;
-  /** As they are served already. */
+  /** Definitions that are already served. */
   readonly unchanged: readonly EndpointDefinition[];
   readonly changed: readonly EndpointDefinition[];
   readonly broken: Map<string, DefinitionError>;
 };
 
 /**
- * Gives the names of GraphQL and the UUIDs to the files that want them: to the saved queries that the service comes with, then to what is
- * served already, then to the rest by precedence. A file that comes too late, or is broken, keeps its last good definition.
+ * Assigns GraphQL names and UUIDs to the files that claim them: first to the saved queries that come with the service, then to those
+ * already served, then to the rest by precedence. A file that loses its claim, or is broken, keeps its last valid definition.
  */
 function chooseServed(
   { unchanged, changed, broken: unreadable }: Read,
@@ -167,7 +167,7 @@ function chooseServed(
   return { served, broken };
 }
 
-/** The files that a start would serve: what is served now has no precedence then. */
+/** The files that a fresh start would serve, where those served now have no precedence. */
 function filesOfStart(readable: readonly EndpointDefinition[]): ReadonlySet<string> {
   const names = createTakenNames();
   const files = new Set<string>();
@@ -187,10 +187,10 @@ function once<Value>(make: () => Value): () => Value {
   };
 }
 
-/** Definitions that are read and checked at a time. */
+/** Definitions that are read and checked at the same time. */
 const maxChecks = 8;
 
-/** Reads the files that have changed, and once more those that were broken. */
+/** Reads the files that have changed, and again those that were broken. */
 async function readFiles(options: RegistryOptions, { served, texts, broken: before }: Known): Promise<Read> {
   const all = new Set(await listFiles(options.directory));
   const files = [...all].filter(file => !file.endsWith('.batch.sql') || !all.has(ownerOf(file)));
@@ -247,7 +247,7 @@ function ownerOf(batch: string): string {
   return batch.replace(/\.batch\.sql$/, '.sql');
 }
 
-/** Files with a dot in front belong to editors and systems. */
+/** Files whose names begin with a dot belong to editors and systems. */
 const isDefinitionFile = (file: string) => file.endsWith('.sql') && !file.startsWith('.');
 
 async function listFiles(directory: string): Promise<string[]> {

@@ -10,7 +10,7 @@ import { allOf, DefinitionError, explainIssue, problemsOf, readYaml } from './pa
 
 /** The type of a field: a BigQuery scalar, a record `{…}`, or `[…]` for a repeated one of either. */
 export type SourceField = ParameterType | SourceFields | [ParameterType | SourceFields];
-/** The type of a field that is no record and not repeated. */
+/** The type of a field that is neither a record nor repeated. */
 export type ScalarType = Extract<SourceField, string>;
 export type SourceFields = { readonly [name: string]: SourceField };
 
@@ -23,35 +23,35 @@ export type SourceFiles = {
 
 type FileFormat = 'parquet' | 'csv' | 'json';
 
-/** A table that saved queries read. */
+/** A source: a table that saved queries read. */
 export type Source = {
   readonly name: string;
-  /** Its other name, for those who send events: a UUID in lower case. */
+  /** A second name for senders of events: a UUID in lower case. */
   readonly id?: string | undefined;
   readonly columns: SourceFields;
-  /** By column, its name in files and in rows that come, where that is another one. */
+  /** By column, its name in files and in loaded rows if that differs. */
   readonly from?: Readonly<Record<string, string>> | undefined;
   /** Dotted paths of the fields that are never NULL. */
   readonly required?: readonly string[];
-  /** Columns that get a UUID where a loaded row has none. */
+  /** Columns that get a UUID if a loaded row has no value for them. */
   readonly generated?: readonly string[];
-  /** The table of the warehouse, `project.dataset.table`. */
+  /** The table in the warehouse, `project.dataset.table`. */
   readonly table?: string | undefined;
-  /** Absent: a table of the embedded database, into which rows are loaded. */
+  /** Absent for a table of the embedded database, into which rows are loaded. */
   readonly files?: SourceFiles | undefined;
-  /** Column that says when a row happened. */
+  /** Column with the time of a row. */
   readonly time?: string | undefined;
-  /** Dotted path of the field that says whose a row is, which events without one get. */
+  /** Dotted path of the field with the project of a row; loaded events without one get a default project. */
   readonly project?: string | undefined;
   /** Columns by which a loaded row replaces an earlier one. Default: none, and every row is kept. */
   readonly key?: readonly string[] | undefined;
-  /** Days after which loaded rows go away, by `time`. */
+  /** Days after which loaded rows are removed, by `time`. */
   readonly retentionDays?: number | undefined;
-  /** Megabytes of its rows, as one of the two files stores them: beyond these the oldest go away. */
+  /** Maximum megabytes of its rows, as stored in one of the two files; the oldest rows beyond that are removed. */
   readonly retentionMb?: number | undefined;
-  /** How its CSV files are written. Default: found in them. */
+  /** The dialect of its CSV files. Default: detected in them. */
   readonly csv?: CsvForm | undefined;
-  /** How rows that are loaded become rows of this source. */
+  /** How loaded rows become rows of this source. */
   readonly load?: LoadMapping | undefined;
 };
 
@@ -100,7 +100,7 @@ const longField = z
     message: 'must stand with the type STRING',
   });
 
-/** A type alone, or an object: whichever it is, its own problems are reported. */
+/** Parses a type alone or an object, and reports the problems of whichever it is. */
 const field: z.ZodType<WrittenField> = z.unknown().transform((raw, context): WrittenField => {
   const options = { error: explainIssue };
   const read = typeof raw === 'string' ? scalar.safeParse(raw, options) : longField.safeParse(raw, options);
@@ -145,16 +145,16 @@ const fileSchema = z.strictObject({
   columns: fields,
 });
 
-/** The sources of this repository. */
+/** The folder with the sources of this repository. */
 export const ownSources = fileURLToPath(new URL('../../schema/sources', import.meta.url));
 
-/** The sources of a folder, and what is wrong with files that give none. */
+/** The sources of a folder, and the problems of broken files. */
 export type SourceFolder = {
   readonly sources: readonly Source[];
   readonly broken: readonly DefinitionError[];
 };
 
-/** What is in the files of a folder of sources: the text of each, or why one can't be read. */
+/** The texts of the files in a folder of sources, or why one can't be read. */
 export type SourceTexts = readonly {
   readonly file: string;
   readonly text?: string;
@@ -173,10 +173,10 @@ export function readSourceTexts(directory: string): SourceTexts {
 }
 
 /**
- * Reads the sources: one file each, `<name>.yaml`. A file that is wrong harms only itself.
+ * Reads the sources: one file each, `<name>.yaml`. A broken file affects only itself.
  * @param directory default: the repository's `schema/sources`
- * @param files what is in it. Default: what is there now
- * @returns in the order of their names
+ * @param files the texts of its files. Default: read now
+ * @returns sources ordered by name
  */
 export function readSourceFolder(
   directory: string = ownSources,
@@ -200,7 +200,7 @@ export function readSourceFolder(
 }
 
 /**
- * Reads the sources where nothing may be wrong with any of them.
+ * Reads the sources of a folder without broken files.
  * @throws AggregateError with a line for each problem of each file
  */
 export function readSources(directory: string = ownSources): readonly Source[] {
@@ -209,13 +209,13 @@ export function readSources(directory: string = ownSources): readonly Source[] {
   return sources;
 }
 
-/** The names of sources whose files are wrong. */
+/** The names of sources whose files are broken. */
 export function namesOf(broken: readonly DefinitionError[]): ReadonlySet<string> {
   return new Set(broken.map(({ file }) => file.replace(/\.yaml$/, '')));
 }
 
 /**
- * Two sources can't have one table or one UUID: DuckDB tells tables apart by their names in lower case. The file that comes first has it.
+ * Refuses a source whose table or UUID an earlier file has taken. DuckDB compares names of tables in lower case.
  * @throws DefinitionError
  */
 function refuseTaken(owners: Map<string, string>, file: string, text: string, { name, id }: Source): void {
@@ -245,7 +245,7 @@ function listFiles(directory: string): string[] {
 }
 
 /**
- * Reads the file of a source.
+ * Parses the file of a source.
  * @param file name without folder; must be `<name>.yaml`
  * @param folder where paths of its `files` start
  * @throws DefinitionError with every problem found
@@ -333,7 +333,7 @@ function extraIssues(file: string, source: z.infer<typeof fileSchema>): Issue[] 
   ];
 }
 
-/** Paths of fields within columns that name another name. */
+/** Paths of fields within columns that have a `from` of their own. */
 function nestedNames(written: Record<string, WrittenField>, above = ''): string[] {
   return Object.entries(written).flatMap(([name, own]) => {
     if (typeof own === 'string') return [];
@@ -342,7 +342,7 @@ function nestedNames(written: Record<string, WrittenField>, above = ''): string[
   });
 }
 
-/** What is wrong with the keys that are about loaded rows. */
+/** Problems of the keys about loaded rows. */
 function loadingIssues(
   { files, time, project, key = [], retentionDays, retentionMb, load }: z.infer<typeof fileSchema>,
   columns: Record<string, WrittenField>,
@@ -396,7 +396,7 @@ const formats: readonly (readonly [RegExp, FileFormat])[] = [
   [/\.(?:nd|geo)?jsonl?(?:\.gz|\.zst)?$/i, 'json'],
 ];
 
-/** The format that the end of a file's name says. */
+/** The format according to the ending of a file name. */
 export function formatOf(path: string): FileFormat | undefined {
   return formats.find(([ending]) => ending.test(path))?.[1];
 }
@@ -412,7 +412,7 @@ function typeOf(written: WrittenField): SourceField {
   return repeated ? [element] : element;
 }
 
-/** By column, its name in files, for those that have another one there. */
+/** By column, its name in files, for columns with a different name there. */
 function namesInFiles(written: Record<string, WrittenField>): Record<string, string> | undefined {
   const names = Object.entries(written).flatMap(([column, own]) =>
     typeof own === 'string' || own.from === undefined ? [] : [[column, own.from]],
@@ -420,13 +420,13 @@ function namesInFiles(written: Record<string, WrittenField>): Record<string, str
   return names.length > 0 ? Object.fromEntries(names) : undefined;
 }
 
-/** Rows that come have the names of the files, too; what the mapping says of a column counts. */
+/** Adds the names in files to the mapping of loaded rows, which have them too; the mapping's own entries win. */
 function withNames(load: LoadMapping | undefined, names: Source['from'] = {}): LoadMapping {
   const fields = Object.entries(names).map(([column, from]) => [column, { from }]);
   return { pattern: load?.pattern, fields: { ...Object.fromEntries(fields), ...load?.fields } };
 }
 
-/** The column that a name in a file stands for. */
+/** The column for a name in a file. */
 export function columnOf({ from = {} }: Pick<Source, 'from'>, name: string): string {
   return Object.keys(from).find(column => from[column] === name) ?? name;
 }

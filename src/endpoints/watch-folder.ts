@@ -1,32 +1,32 @@
 import { type FSWatcher, type Stats, statSync, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 
-/** Editors write a file in several steps; one look answers them all. */
+/** Milliseconds to wait after a change: editors write a file in several steps, which one check covers. */
 const settleMs = 50;
 
-/** Milliseconds between two checks whether another folder has taken the place of this one. */
+/** Milliseconds between two checks whether another folder has replaced this one. */
 const replacedMs = 1000;
 
 type WatchOptions = {
-  /** Called when the folder has changed, never twice at a time. */
+  /** Called when the folder has changed; never concurrently. */
   readonly onChange: () => Promise<void>;
   readonly onFailed: (error: Error) => void;
-  /** Looks again at this interval while `isNeeded`: a fault may go away without a change of the folder. */
+  /** Checks again at this interval while `isNeeded`: a problem may disappear without a change of the folder. */
   readonly retry?: { readonly everyMs: number; readonly isNeeded: () => boolean };
 };
 
 type FolderWatch = {
-  /** Looks as if the folder had just changed. */
+  /** Checks as if the folder had just changed. */
   lookSoon(): void;
   close(): void;
 };
 
-/** Follows the changes of a folder's files, and the folder's own: one of the same name may replace it, or a link point to another. */
+/** Follows changes of a folder's files and of the folder itself: another of the same name may replace it, or a link may point elsewhere. */
 export function watchFolder(directory: string, { onChange, onFailed, retry }: WatchOptions): FolderWatch {
   let settling: NodeJS.Timeout | undefined;
   let last: Promise<void> = Promise.resolve();
   let isNext = false;
-  /** Looks again when the look in progress has ended; calls until then count as one. */
+  /** Checks again when the current check has ended; calls until then count as one. */
   const look = () => {
     if (isNext) return;
     isNext = true;
@@ -61,8 +61,8 @@ export function watchFolder(directory: string, { onChange, onFailed, retry }: Wa
 }
 
 /**
- * Watches whichever folder has the name now: the system only reports changes of the folder that had it when the watch began.
- * @returns a function that ends it
+ * Watches whichever folder has the name at present: the system only reports changes of the folder that had it when watching began.
+ * @returns a function that stops watching
  */
 function followFolder(directory: string, onReplaced: () => void, open: () => FSWatcher): () => void {
   let watcher = open();
@@ -79,7 +79,7 @@ function followFolder(directory: string, onReplaced: () => void, open: () => FSW
     onReplaced();
   }
 
-  // While the folder is gone, there is nothing to watch; the look at its removal has reported that.
+  // While the folder does not exist there is nothing to watch; the check at its removal has reported that.
   const timer = setInterval(() => void follow().catch(() => undefined), replacedMs).unref();
   return () => {
     isClosed = true;
@@ -88,7 +88,7 @@ function followFolder(directory: string, onReplaced: () => void, open: () => FSW
   };
 }
 
-/** Not the inode alone: a new folder may get that of one that was removed. */
+/** Identifies a folder. Not by the inode alone: a new folder may get that of a removed one. */
 function identityOf({ dev, ino, birthtimeMs }: Stats): string {
   return `${dev} ${ino} ${birthtimeMs}`;
 }

@@ -3,18 +3,18 @@ import { DefinitionError } from './parse-definition.ts';
 import { namesOf, readSourceFolder } from './sources.ts';
 import { watchFolder } from './watch-folder.ts';
 
-/** What is wrong with the files of sources. */
+/** The problems of the files of sources. */
 export type SourceWatch = {
-  /** As the files are now: a source that broke after the start is served as it was. */
+  /** Files that are broken now; a source whose file broke after the start is served as before. */
   readonly broken: readonly DefinitionError[];
-  /** Whether a source has no table here, for its file was wrong at the start. */
+  /** Whether a source has no table here because its file was broken at start. */
   isLeftOut(name: string): boolean;
-  /** What a check of a saved query threw, with a word on tables that are not there because their source came after the start. */
+  /** Adds to an error of checking a saved query a note on tables that are missing because their source was added after the start. */
   withNewSources(error: unknown): unknown;
   close(): void;
 };
 
-/** Reports files of sources that are wrong: those that are left out at the start, and later those that the next start would leave out. */
+/** Reports broken files of sources: those left out at start, and later those that the next start would leave out. */
 export function watchSources(
   directory: string,
   emit: (event: EndpointEvent) => void,

@@ -4,7 +4,7 @@ import { formatNames, type RowFormat, rowFormats } from './row-formats.ts';
 
 /**
  * Chooses the format of an answer.
- * @param given the parameter `format`; it wins over Accept, which a browser fills in by itself. Absent or empty: Accept decides
+ * @param given the parameter `format`. It wins over Accept, which browsers fill in themselves; if it is absent or empty, Accept decides
  * @param accept the request's header
  * @throws GatewayError `invalid_parameter`, `not_acceptable`
  */
@@ -18,7 +18,7 @@ export function chooseFormat(given: unknown, accept: string | undefined): RowFor
       `Parameter "format" is ${shown}; allowed: ${formatNames.join(', ')}`,
     );
   }
-  // What nearly every request has.
+  // Nearly every request.
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return 'json';
   const chosen = acceptedFormat(accept);
   if (chosen) return chosen;
@@ -31,7 +31,7 @@ export function chooseFormat(given: unknown, accept: string | undefined): RowFor
 
 type MediaRange = { readonly type: string; readonly quality: number };
 
-/** The format with the highest weight; among equal weights, our own preference. */
+/** The format with the highest weight; among equal weights, the first in our order of preference. */
 function acceptedFormat(accept: string): RowFormat | undefined {
   if (accept.trim() === '') return 'json';
   const ranges = listStart(accept).split(',').map(readRange);
@@ -44,19 +44,19 @@ function acceptedFormat(accept: string): RowFormat | undefined {
   return best;
 }
 
-/** Parameters other than the weight are ignored: clients write `application/json; charset=utf-8`. */
+/** Parses a media range. Parameters other than the weight are ignored: clients send `application/json; charset=utf-8`. */
 function readRange(text: string): MediaRange {
   const [type = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase());
   const weight = parameters.find(parameter => parameter.startsWith('q='))?.slice(2) ?? '1';
   return { type, quality: Number(weight) };
 }
 
-/** RFC 9110, section 12.5.1: the most specific range that matches decides, and `q=0` excludes. */
+/** The weight of a media type by RFC 9110, section 12.5.1: the most specific matching range decides, and `q=0` excludes. */
 function qualityOf(type: string, ranges: readonly MediaRange[]): number {
   const matching = [type, `${type.split('/')[0]}/*`, '*/*'];
   for (const pattern of matching) {
     const found = ranges.find(range => range.type === pattern);
-    if (found) return found.quality > 0 ? found.quality : 0; // NaN is no weight
+    if (found) return found.quality > 0 ? found.quality : 0; // NaN is not a weight
   }
   return 0;
 }

@@ -1,23 +1,23 @@
 import { GatewayError } from '../base/errors.ts';
 import { objectEnd } from '../base/json-scan.ts';
 
-/** Where some rows stand in the text of an answer: `{…},{…}`. */
+/** The positions of some rows in the text of an answer: `{…},{…}`. */
 export type RowsRange = { readonly start: number; readonly end: number };
 
-/** Bytes of JSON that are values at the same time: as values they take up to eighty times as much. */
+/** Bytes of JSON that are parsed at a time: as values they take up to eighty times as much memory. */
 const rangeBytes = 1024 * 1024;
 
-/** Rows of one range. */
+/** Maximum rows of one range. */
 const rangeRows = 8192;
 
-/** Bytes of one row, which is never cut. Documented in `docs/rest.md`. */
+/** Maximum bytes of one row, which is never split. Documented in `docs/rest.md`. */
 const maxRowBytes = 2 * 1024 * 1024;
 
 const openingBrace = 0x7b;
 
 /**
- * Cuts the rows of an answer into ranges, each of which is written at once: a batch, a row group. The same rows are cut at the same
- * places, whether they come as a whole or range by range.
+ * Cuts the rows of an answer into ranges, each of which is written at once: as a batch or a row group. The same rows are cut at the same
+ * positions, whether they come as a whole or range by range.
  * @param json rows with one byte between two of them
  * @param at position of the first row
  */

@@ -4,16 +4,16 @@ import type { Column } from '../base/rows.ts';
 import type { FormatStep, StepResult } from './format-worker.ts';
 import type { WrittenFormat } from './write-rows.ts';
 
-/** Rows that are written on a thread, some at a time. */
+/** Rows that are written on a thread, range by range. */
 export type FormatJob = {
   /**
-   * Writes the next rows; call it again when it has settled.
+   * Writes the next rows; call it again only after it has settled.
    * @param rows `{…},{…}`
    * @param isLast whether no rows follow
    * @throws GatewayError `unavailable` if the thread has ended
    */
   write(rows: Buffer, isLast: boolean): Promise<Buffer>;
-  /** Lets the thread forget the job, finished or not. */
+  /** Ends the job on the thread, finished or not. */
   end(): void;
 };
 
@@ -23,13 +23,13 @@ export type FormatThread = {
   close(): Promise<void>;
 };
 
-/** Megabytes that the thread may hold: the values of one range of rows, and what it remembers of each open job. */
+/** Maximum megabytes of the thread's heap: the values of one range of rows, and the state of each open job. */
 const maxHeapMb = 384;
 
-/** Milliseconds after which a thread without jobs ends, and gives its memory back. */
+/** Milliseconds after which a thread without jobs ends and frees its memory. */
 const idleMs = 10_000;
 
-/** A thread, and those who wait for a step of theirs. */
+/** A running thread, and the steps that wait for their results. */
 type Running = {
   readonly worker: Worker;
   readonly waiting: Map<number, PromiseWithResolvers<StepResult>>;
@@ -65,7 +65,7 @@ export function createFormatThread(): FormatThread {
           if (mine.hasEnded) throw interrupted();
           const step = Promise.withResolvers<StepResult>();
           waiting.set(job, step);
-          // A view would be cloned with all of the memory that it is a view of.
+          // A copy: a view would be cloned with the whole memory behind it.
           const own = new Uint8Array(rows);
           worker.postMessage({ job, opens, rows: own, isLast } satisfies FormatStep, [own.buffer]);
           opens = undefined;
@@ -96,7 +96,7 @@ function start(): Running {
     waiting.get(job)?.resolve(result);
     waiting.delete(job);
   });
-  // It is out of memory; `exit` follows.
+  // The thread is out of memory; `exit` follows.
   worker.on('error', () => undefined);
   worker.once('exit', () => {
     running.hasEnded = true;

@@ -4,10 +4,10 @@ import type { Column } from '../base/rows.ts';
 import type { RowWriter } from './row-writer.ts';
 import { createRowWriter, type WrittenFormat, writeRanges } from './write-rows.ts';
 
-/** What the thread is told of a job: some of its rows, or that nobody wants the rest. It does one step at a time. */
+/** A message to the thread about a job: some of its rows, or that the rest is not needed. It does one step at a time. */
 export type FormatStep = {
   readonly job: number;
-  /** In the first step of a job. */
+  /** Present in the first step of a job. */
   readonly opens?: { readonly format: WrittenFormat; readonly columns: readonly Column[] } | undefined;
   /** `{…},{…}`; absent: the job is dropped. */
   readonly rows?: Uint8Array;
@@ -15,14 +15,14 @@ export type FormatStep = {
   readonly isLast?: boolean;
 };
 
-/** The result of a step with rows; what crosses threads is no instance of a class of ours. */
+/** The result of a step with rows. Errors are plain objects, because classes do not survive the crossing of threads. */
 export type StepResult = { readonly job: number } & (
   | { readonly written: Uint8Array<ArrayBuffer> }
   | { readonly refused: Pick<GatewayError, 'code' | 'message'> }
   | { readonly failure: unknown }
 );
 
-/** The writers of jobs that have rows to come. */
+/** The writers of jobs with more rows to come. */
 const writers = new Map<number, RowWriter>();
 
 parentPort!.on('message', async (step: FormatStep) => {

@@ -1,12 +1,12 @@
-/** A form that rows can be asked for in. */
+/** A format in which rows can be requested. */
 export type RowFormat = 'json' | 'ndjson' | 'csv' | 'parquet' | 'arrow';
 
 type FormatFacts = {
-  /** Of an answer in the format. */
+  /** The Content-Type of an answer. */
   readonly contentType: string;
-  /** Media types by which `Accept` asks for it, in lower case. */
+  /** Media types in `Accept` that request it, in lower case. */
   readonly mediaTypes: readonly string[];
-  /** Whether a content encoding would make it smaller. */
+  /** Whether a content encoding makes it smaller. */
   readonly isCompressible: boolean;
 };
 

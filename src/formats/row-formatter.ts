@@ -10,7 +10,7 @@ import { checkRows, cutRows, type RowsRange } from './cut-rows.ts';
 import { createFormatThread, type FormatJob } from './format-thread.ts';
 import { firstRow, type WrittenFormat, writeRows } from './write-rows.ts';
 
-/** Rows as the pipeline answers them. */
+/** Rows as answered by the pipeline. */
 export type FormattedRows = {
   readonly columns: readonly Column[];
   /** `{"result":[…]}`, UTF-8; the same object for the same rows. */
@@ -18,17 +18,17 @@ export type FormattedRows = {
 };
 
 /**
- * Parts of a long result. The first is there, each further one is written when it is asked for.
- * `next` throws GatewayError `unavailable`; `return` must be called where the end is not reached.
+ * Parts of a long result. The first one is written already, each further one when it is requested.
+ * `next` throws GatewayError `unavailable`; call `return` if the end is not reached.
  */
 export type WrittenParts = AsyncIterableIterator<Buffer, undefined> & {
   return(): Promise<IteratorReturnResult<undefined>>;
 };
 
 type FormatOptions = {
-  /** Who asks, as far as fairness is concerned: the id of an access token. */
+  /** The id of the caller's access token, for fair queuing. */
   readonly caller: string;
-  /** Aborted when nobody waits any more; for parts, for the first one. */
+  /** Aborted when the caller no longer waits; for a long result, for its first part. */
   readonly signal: AbortSignal;
 };
 
@@ -36,7 +36,7 @@ type FormatOptions = {
 export type RowFormatter = {
   /**
    * Writes a result that is not long.
-   * @param isKept whether the same rows may be asked for again
+   * @param isKept whether the same rows may be requested again
    * @throws GatewayError `overloaded`, `too_many_requests`, `unavailable`; the signal's reason
    */
   format(
@@ -45,7 +45,7 @@ export type RowFormatter = {
     options: FormatOptions & { readonly isKept: boolean },
   ): Promise<Buffer>;
   /**
-   * Begins to write a long result.
+   * Starts to write a long result.
    * @throws GatewayError `overloaded`, `too_many_requests`, `unavailable`, `result_too_large`; the signal's reason
    */
   open(format: WrittenFormat, rows: FormattedRows, options: FormatOptions): Promise<WrittenParts>;
@@ -53,10 +53,10 @@ export type RowFormatter = {
   close(): Promise<void>;
 };
 
-/** Work that is done on the event loop, as bytes of `workOf`: some five milliseconds. */
+/** Maximum work that is done on the event loop, in bytes of `workOf`: some five milliseconds. */
 const maxInlineWork = 64 * 1024;
 
-/** Longer bodies have a thread of their own: a short one waits for no job of more than some 0.2 s. */
+/** Longer bodies have a thread of their own, so that a short one waits for no job of more than some 0.2 s. */
 const maxShortBytes = 1024 * 1024;
 
 /** Whether a body is long enough to be written in parts, while it is sent. */
@@ -64,10 +64,10 @@ export function isLongResult({ body }: Pick<FormattedRows, 'body'>): boolean {
   return body.length > maxShortBytes;
 }
 
-/** Bytes of written bodies that are kept for the next request. */
+/** Maximum bytes of written bodies that are kept for later requests. */
 const maxKeptBytes = 32 * 1024 * 1024;
 
-/** What a written body takes beside its bytes. */
+/** Bytes of memory of a kept body besides its own. */
 const keptOverhead = 256;
 
 /** Short results are written one at a time; callers take turns. */
@@ -76,7 +76,7 @@ const shortOptions: FairQueueOptions = { permits: 1, maxWaiting: 64, maxWaitingP
 /** Long results whose first part is being written. */
 const openingOptions: FairQueueOptions = { ...shortOptions, permits: 4 };
 
-/** Parts are written one at a time. A result that has begun is not refused half-way: its reader takes one part after the other. */
+/** Parts are written one at a time. A result that has begun is never refused half-way, and its reader requests one part at a time. */
 const partOptions: FairQueueOptions = { permits: 1, maxWaiting: Infinity, maxWaitingPerCaller: Infinity };
 
 /** Makes a formatter; its threads start with their first jobs. */
@@ -94,14 +94,14 @@ export function createRowFormatter(): RowFormatter {
   let lastId = 0;
   const shares = createByteShares('written');
 
-  /** Distinguishes bodies by identity: equal JSON may be rows of other types. */
+  /** A number for the identity of a body: equal JSON may be rows of different types. */
   function idOf(body: Buffer): number {
     const id = ids.get(body) ?? ++lastId;
     ids.set(body, id);
     return id;
   }
 
-  /** Lets a bounded number of bytes wait for the threads. */
+  /** Limits the bytes that wait for the threads. */
   async function withRoom<T>(caller: string, { body }: FormattedRows, wait: () => Promise<T>): Promise<T> {
     const release = shares.take(caller, body.length);
     return wait().finally(release);
@@ -158,7 +158,7 @@ export function createRowFormatter(): RowFormatter {
 }
 
 /**
- * Cuts rows before the first of them is sent, so that one that can't be written refuses the whole result.
+ * Cuts all rows into ranges before the first is sent, so that a row that can't be written fails the whole result.
  * @throws GatewayError `result_too_large`; the signal's reason
  */
 async function findRanges(format: WrittenFormat, body: Buffer, signal: AbortSignal): Promise<RowsRange[]> {
@@ -175,7 +175,7 @@ async function findRanges(format: WrittenFormat, body: Buffer, signal: AbortSign
 
 /**
  * Writes the first part of a long result.
- * @param signal aborted when nobody waits for the first part any more
+ * @param signal aborted when the caller no longer waits for the first part
  * @param take waits for the thread
  */
 async function startParts(
@@ -192,7 +192,7 @@ async function startParts(
     const range = ranges[at++];
     if (!range || cancel.signal.aborted) return end();
     const release = await take(cancel.signal);
-    // The thread finishes a part that nobody wants any more, and the next one waits for it.
+    // The thread also finishes a part that is no longer needed, and the next one waits for it.
     const written = job.write(body.subarray(range.start, range.end), at === ranges.length).finally(release);
     return { done: false, value: await orAborted(written, cancel.signal) };
   }
@@ -203,7 +203,7 @@ async function startParts(
     return { done: true, value: undefined };
   }
 
-  /** A loop over the parts does not end them where they fail. */
+  /** Ends the job after an error: a loop over an iterator does not call `return` when `next` throws. */
   async function endWith(error: unknown): Promise<never> {
     await end();
     throw error;
@@ -226,13 +226,13 @@ async function startParts(
   }
 }
 
-/** What writing takes, in bytes of CSV that take as long: Parquet and Arrow have a cost for each value, and one for each column. */
+/** The work of writing a body, in bytes of CSV that take as long: Parquet and Arrow have a cost per value and one per column. */
 function workOf(format: WrittenFormat, columns: readonly Column[], body: Buffer): number {
   if (format === 'ndjson' || format === 'csv') return body.length;
   return body.length * 4 + countColumns(columns) * 1024;
 }
 
-/** Columns, and the fields of records. */
+/** Number of columns, including the fields of records. */
 function countColumns(columns: readonly Column[]): number {
   return columns.reduce((count, { fields = [] }) => count + 1 + countColumns(fields), 0);
 }

@@ -1,9 +1,9 @@
-/** Writes the rows of one answer in another format, some at a time. */
+/** Writes the rows of one answer in another format, range by range. */
 export type RowWriter = {
-  /** What comes before the rows; called once. */
+  /** Writes what precedes the rows; called once. */
   start(): Buffer;
   /** @param rows one range of `cutRows`: `{…},{…}`, UTF-8 */
   write(rows: Buffer): Buffer;
-  /** What comes after them; called once. */
+  /** Writes what follows the rows; called once. */
   finish(): Buffer;
 };

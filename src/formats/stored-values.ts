@@ -18,10 +18,10 @@ export type StoredValue =
 /** Digits of NUMERIC after the decimal point. Source: BigQuery, "Decimal types". */
 export const numericScale = 9;
 
-/** Digits of NUMERIC. */
+/** All digits of NUMERIC. */
 export const numericPrecision = 38;
 
-/** A row as JSON has it; integers beyond 2^53 are what `parseExactJson` makes of them. */
+/** A parsed row; integers beyond 2^53 are the objects of `parseExactJson`. */
 export type JsonRow = Readonly<Record<string, unknown>>;
 
 /** Parses some rows of an answer: `{…},{…}`. */
@@ -29,7 +29,7 @@ export function parseRows(rows: Buffer): readonly JsonRow[] {
   return parseExactJson(`[${rows.toString('utf8')}]`) as readonly JsonRow[]; // our own answer
 }
 
-/** Makes the function that turns the JSON of a column (contract 2.12) into its stored values. */
+/** Makes the function that converts the JSON of a column (contract 2.12) to stored values. */
 export function storedValueReader(column: Column): (json: unknown) => StoredValue {
   const read = scalarReader(column);
   const readOne = (json: unknown) => (json === null || json === undefined ? null : read(json));
@@ -37,12 +37,12 @@ export function storedValueReader(column: Column): (json: unknown) => StoredValu
   return json => (Array.isArray(json) ? json.map(readOne) : []);
 }
 
-/** Of one element; never called with null. */
+/** Makes the function for one element; it is never called with null. */
 function scalarReader({ type, fields = [] }: Column): (json: unknown) => StoredValue {
   switch (type) {
     case 'STRING':
     case 'JSON':
-    // Its 76 digits are more than most readers' decimal types have.
+    // Text, because its 76 digits are more than most readers' decimal types have.
     case 'BIGNUMERIC':
       return String;
     case 'BOOL':
@@ -73,12 +73,12 @@ function scalarReader({ type, fields = [] }: Column): (json: unknown) => StoredV
   }
 }
 
-/** The text of a JSON number, or one of the words for what JSON has no number for. */
+/** The text of a JSON number, or the word for one that JSON lacks, such as `NaN`. */
 export function digitsOf(json: unknown): string {
   return keptDigits(json) ?? String(json);
 }
 
-/** A decimal number times 10^scale; it has no more digits after the point. */
+/** A decimal number of at most `scale` decimals, times 10^scale. */
 function scaledInteger(text: string, scale: number): bigint {
   const [whole = '', fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(scale, '0'));

@@ -31,7 +31,7 @@ import {
 } from './stored-values.ts';
 
 /**
- * Writes rows as an Arrow IPC stream, a record batch at a time, in the types of BigQuery's own Storage Read API but for BIGNUMERIC,
+ * Writes rows as an Arrow IPC stream, a record batch at a time, in the types of BigQuery's own Storage Read API except BIGNUMERIC,
  * which is text.
  */
 export function createArrowWriter(columns: readonly Column[]): RowWriter {
@@ -66,18 +66,18 @@ export function createArrowWriter(columns: readonly Column[]): RowWriter {
   };
 }
 
-/** A marker of continuation and the length 0. Source: Arrow columnar format, "IPC Streaming Format". */
+/** Bytes of the end of a stream: a continuation marker and the length 0. Source: Arrow columnar format, "IPC Streaming Format". */
 const endBytes = 8;
 
-/** The bytes of a stream's first message: marker, length, and as many bytes as that says. */
+/** Bytes of a stream's first message, the schema: marker, length, and that many bytes. */
 function schemaLength(stream: Buffer): number {
   return 8 + stream.readInt32LE(4);
 }
 
 /**
  * The Arrow type of a column.
- * @param use the `builder` of times takes milliseconds as floating point, which have no room for microseconds; it gets the integer
- * type of the same layout
+ * @param use the library's builder of times takes floating-point milliseconds, which can't hold microseconds: for it, times have the
+ * integer type of the same layout
  */
 function arrowType(column: Column, use: 'builder' | 'schema'): DataType {
   const element = elementType(column, use);

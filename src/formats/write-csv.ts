@@ -8,7 +8,7 @@ import { digitsOf, parseRows } from './stored-values.ts';
  */
 export function createCsvWriter(columns: readonly Column[]): RowWriter {
   const writers = columns.map(column => [column.name, cellWriter(column)] as const);
-  // A line without a character would be no row to most readers.
+  // Most readers would skip an empty line.
   const nothing = columns.length === 1 ? '""' : '';
   const header = columns.map(({ name }) => quoted(guarded(name))).join(',');
   return {
@@ -27,7 +27,7 @@ const noBytes = Buffer.alloc(0);
 
 /** Makes the function that writes the values of a column; never called with null. */
 function cellWriter({ type, mode }: Column): (json: unknown) => string {
-  // The JSON of arrays and records begins with a bracket, and is no formula.
+  // The JSON of arrays and records begins with a bracket, so it is never a formula.
   if (mode === 'REPEATED' || type === 'STRUCT') return json => quoted(JSON.stringify(json));
   switch (type) {
     case 'STRING':
@@ -40,10 +40,10 @@ function cellWriter({ type, mode }: Column): (json: unknown) => string {
   }
 }
 
-/** What makes a spreadsheet take a text for a formula. Source: OWASP, "CSV Injection". */
+/** Characters that make a spreadsheet treat text as a formula. Source: OWASP, "CSV Injection". */
 const formulaStart = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
-/** A signed number is no formula. */
+/** A signed number, which is not a formula. */
 const number = /^[+-]\d+(?:\.\d+)?$/;
 
 function guarded(text: string): string {
@@ -54,7 +54,7 @@ function quoted(text: string): string {
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Always with six digits after the second: readers that guess types take the first line for all. */
+/** ISO 8601, always with six digits of a second: readers that guess types do so from the first line. */
 function isoTimestamp(micros: bigint): string {
   const rest = ((micros % 1000n) + 1000n) % 1000n;
   const millis = new Date(Number((micros - rest) / 1000n));

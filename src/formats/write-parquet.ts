@@ -4,8 +4,8 @@ import type { RowWriter } from './row-writer.ts';
 import { numericPrecision, numericScale, parseRows, storedValueReader } from './stored-values.ts';
 
 /**
- * Writes rows as a Parquet file, a row group at a time, in the types of BigQuery's own exports but for BIGNUMERIC, which is text.
- * What it keeps of a group that is written is its entry in the footer.
+ * Writes rows as a Parquet file, a row group at a time, in the types of BigQuery's own exports except BIGNUMERIC, which is text.
+ * Of a written group it keeps only the entry for the footer.
  */
 export function createParquetWriter(columns: readonly Column[]): RowWriter {
   const readers = columns.map(column => [column.name, storedValueReader(column)] as const);
@@ -15,7 +15,7 @@ export function createParquetWriter(columns: readonly Column[]): RowWriter {
 
   function take(): Buffer {
     const taken = Buffer.from(bytes.getBuffer());
-    // `offset` still counts all bytes of the file: its places are those of the footer.
+    // `offset` still counts all bytes of the file, so that positions in the footer are right.
     bytes.index = 0;
     return taken;
   }
@@ -35,7 +35,7 @@ export function createParquetWriter(columns: readonly Column[]): RowWriter {
   };
 }
 
-/** The elements of a column, itself first. Any value may be NULL: BigQuery's schema of a result says of none that it can't. */
+/** The schema elements of a column, itself first. Every value may be NULL: BigQuery's result schemas have no required columns. */
 function schemaOf(column: Column): SchemaElement[] {
   if (column.mode !== 'REPEATED') return elementOf(column, column.name);
   return [
@@ -57,7 +57,7 @@ function elementOf({ type, fields = [] }: Column, name: string): SchemaElement[]
   return [{ ...optional, num_children: fields.length }, ...fields.flatMap(schemaOf)];
 }
 
-/** Converted types are for readers from before the logical ones. Source: parquet-format, LogicalTypes.md. */
+/** Converted types are for readers that predate logical types. Source: parquet-format, LogicalTypes.md. */
 const text: Partial<SchemaElement> = {
   type: 'BYTE_ARRAY',
   converted_type: 'UTF8',
@@ -85,7 +85,7 @@ const leaves: Record<Exclude<Column['type'], 'STRUCT'>, Partial<SchemaElement>> 
     converted_type: 'TIMESTAMP_MICROS',
     logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
   },
-  // No converted type: that one would mean UTC.
+  // No converted type: it would mean UTC.
   DATETIME: { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'MICROS' } },
   DATE: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
   TIME: { type: 'INT64', logical_type: { type: 'TIME', isAdjustedToUTC: false, unit: 'MICROS' } },

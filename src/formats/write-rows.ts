@@ -3,10 +3,10 @@ import { cutRows } from './cut-rows.ts';
 import type { RowFormat } from './row-formats.ts';
 import type { RowWriter } from './row-writer.ts';
 
-/** A format other than the one that rows are kept in. */
+/** A format other than JSON, in which rows are kept. */
 export type WrittenFormat = Exclude<RowFormat, 'json'>;
 
-/** Makes a writer. The modules of the formats are loaded by their first use. */
+/** Makes a writer. The module of a format is loaded on first use. */
 export async function createRowWriter(format: WrittenFormat, columns: readonly Column[]): Promise<RowWriter> {
   switch (format) {
     case 'ndjson':

@@ -14,7 +14,7 @@ import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { createMcpServer } from './mcp-server.ts';
 
 /**
- * `POST /mcp`: one message of the Model Context Protocol, by its streamable HTTP transport, without a session.
+ * Answers `POST /mcp`: one message of the Model Context Protocol over its streamable HTTP transport, without a session.
  * Source: modelcontextprotocol.io, specification 2025-11-25, "Transports".
  * @param origins those of the CORS policy
  * @throws GatewayError `forbidden`, `unauthorized`, `too_many_requests`, `body_too_large`, `deadline_exceeded`
@@ -50,13 +50,13 @@ export async function answerMcp(
   });
 }
 
-/** A message takes a millisecond or two, for each has a server of the protocol's library to itself. */
+/** A message takes a millisecond or two, because each gets its own server of the protocol's library. */
 const sharedTurn = createSharedTurns(4);
 
-/** Values of one message: the protocol's library checks each several times. */
+/** Maximum JSON values of one message: the protocol's library checks each several times. */
 const maxValues = 10_000;
 
-/** Undefined for what is no JSON, which the protocol's library refuses. */
+/** The parsed JSON; undefined for anything else, which the protocol's library refuses. */
 function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -74,11 +74,12 @@ function rpcError(status: number, code: number, message: string): HttpResponse {
   };
 }
 
-/** A page on this machine may call; pages elsewhere only if the configuration names their origin. */
+/** Origins of pages on this machine, which may always call; other pages only if the configuration names their origin. */
 const loopback = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
 
 /**
- * The protocol wants Origin checked, against pages whose name is made to resolve to this server. So `*` is no permission here.
+ * Checks Origin, as the protocol requires, against DNS rebinding: pages whose name is made to resolve to this server. So `*` permits
+ * no page here.
  */
 function requireOrigin(origin: string | undefined, origins: readonly string[]): void {
   if (origin === undefined || loopback.test(origin) || origins.includes(origin)) return;

@@ -5,14 +5,14 @@ const comma = 0x2c;
 
 /** The first rows of an answer. */
 export type BoundedRows = {
-  /** As JSON has them; integers beyond 2^53 are written back by JSON.stringify with all their digits. */
+  /** Parsed rows; JSON.stringify writes integers beyond 2^53 back with all their digits. */
   readonly rows: readonly unknown[];
   /** Whether more rows followed. */
   readonly isCut: boolean;
 };
 
 /**
- * Reads as many rows as have at most this many bytes of JSON; the rest is not looked at.
+ * Reads as many rows as fit into this many bytes of JSON; the rest is not parsed.
  * @param body `{"result":[…]}`, UTF-8
  */
 export function boundRows(body: Buffer, maxBytes: number): BoundedRows {

@@ -10,7 +10,7 @@ type Sandboxed = ListedEndpoint & { readonly subsets: NonNullable<ListedEndpoint
 const sandboxedOf = (all: readonly ListedEndpoint[]) =>
   all.filter((listed): listed is Sandboxed => listed.subsets !== undefined);
 
-/** The tool itself; undefined where the token may send no SQL. */
+/** The tool itself; undefined if the token may send no SQL. */
 export function describeTool(all: readonly ListedEndpoint[]): Tool | undefined {
   const names = sandboxedOf(all).map(({ definition }) => definition.name);
   if (names.length === 0) return undefined;
@@ -54,7 +54,7 @@ export function describeSubsets(
     const names = found.subsets.map(({ name }) => name);
     return refused(shown(wrongArgument('subset', subset, names)));
   }
-  // Who asks for one subset has read the rules with the others, or has them as a resource.
+  // An agent that asks for one subset has seen the rules with the list of subsets, or has them as a resource.
   const rules = subset === undefined ? `${dialect}\n` : '';
   return {
     content: [{ type: 'text', text: `${rules}# Subsets of ${query}\n\n${subsetsText(subsets)}` }],
@@ -72,7 +72,7 @@ function refused(message: string): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify({ error }) }], isError: true };
 }
 
-/** What an agent whose SQL was refused needs to write it again, in one line; subsets of the same columns stand together. */
+/** The facts that an agent whose SQL was refused needs to correct it, in one line; subsets with the same columns are grouped. */
 export function sqlHint({ subsets = [] }: ListedEndpoint): string {
   const alike = Map.groupBy(subsets, ({ columns }) =>
     columns.map(({ name, mode }) => (mode === 'REPEATED' ? `${name}[]` : name)).join(', '),

@@ -6,7 +6,7 @@ import { describeParameter } from '../endpoints/parameters/describe-parameter.ts
 import type { ListedEndpoint } from '../pipeline/list-endpoints.ts';
 import { describeToolName, subsetsUri } from './sql-resources.ts';
 
-/** A tool, and the saved query that it asks. */
+/** A tool, and the saved query that it runs. */
 export type EndpointTool = {
   readonly tool: Tool;
   readonly listed: ListedEndpoint;
@@ -14,23 +14,23 @@ export type EndpointTool = {
   readonly takesSql: boolean;
 };
 
-/** The tools of one saved query: the query itself, and SQL of the caller's own over its subsets if the token may send it. */
+/** The tools of one saved query: the query itself, and the caller's own SQL over its subsets if the token may send it. */
 export function toolsOf(listed: ListedEndpoint): EndpointTool[] {
   const saved = { tool: savedTool(listed), listed, takesSql: false };
   return listed.subsets ? [saved, { tool: sqlTool(listed), listed, takesSql: true }] : [saved];
 }
 
-/** Names of tools have letters, digits, `_` and `-`; two saved queries of one GraphQL name are refused, so no two are equal. */
+/** Names of tools consist of letters, digits, `_` and `-`. They are unique because two saved queries with one GraphQL name are refused. */
 const toolName = (name: string) => name.replaceAll('.', '_');
 
 const sqlToolName = (name: string) => `${toolName(name)}_sql`;
 
-/** Whether a tool of this name may be one of the saved query's. */
+/** Whether a tool of this name may belong to the saved query. */
 export function mayHaveTool({ name }: EndpointDefinition, tool: string): boolean {
   return tool === toolName(name) || tool === sqlToolName(name);
 }
 
-/** What an agent's program may know of each tool: it only reads, and from here alone. */
+/** The hints about each tool for an agent's program: it only reads, and only from this service. */
 export const annotations = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -70,7 +70,7 @@ function sqlTool(listed: ListedEndpoint): Tool {
   };
 }
 
-/** What the token fixes is no argument. */
+/** The arguments of a tool, without the parameters that the token fixes. */
 function inputSchema(
   { definition, fixed }: ListedEndpoint,
   own: Record<string, object>,
@@ -106,5 +106,5 @@ function outputSchema(row: object): Tool['outputSchema'] {
   });
 }
 
-/** Without the members that are undefined. */
+/** Removes members that are undefined. */
 const plain = (schema: object) => parseExactJson(JSON.stringify(schema)) as Tool['inputSchema']; // an object schema, as both callers write it

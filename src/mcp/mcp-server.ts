@@ -21,7 +21,7 @@ import { describeSubsets, describeTool, sqlHint } from './describe-subsets.ts';
 import { type EndpointTool, mayHaveTool, toolsOf } from './endpoint-tools.ts';
 import { describeToolName, sqlResources } from './sql-resources.ts';
 
-/** One message of an agent, and who sent it. */
+/** One message of an agent, and its sender. */
 export type McpRequest = {
   readonly requestId: string;
   readonly caller: Caller;
@@ -30,7 +30,7 @@ export type McpRequest = {
   readonly signal: AbortSignal;
 };
 
-/** Bytes of rows in one result: some ten thousand tokens. Agents ask for less, or for the rest, better than they read it all. */
+/** Maximum bytes of rows in one result: some ten thousand tokens. Agents do better asking for less, or for the rest, than reading more at once. */
 const maxResultBytes = 32 * 1024;
 
 const instructions =
@@ -38,11 +38,11 @@ const instructions =
   `call ${describeToolName} for their columns first, and aggregate there rather than read many rows. ` +
   'A TIMESTAMP in rows is an integer, microseconds since 1970 in UTC; format_timestamp in SQL makes text of it.';
 
-/** Makes the server that answers one message: it keeps nothing between two of them. */
+/** Makes the server that answers one message: there is no state between messages. */
 export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server {
   const { caller, headers } = request;
   const redaction = redactionOfMessages(deps.redactKinds, headers, caller);
-  /** A message of the server's own, which repeats what the agent has sent (contract 9.6). */
+  /** Redacts a message of the server's own, which may repeat what the agent has sent (contract 9.6). */
   const shown: ShowMessage = message => redactMessage(message, redaction);
   const server = new Server(
     { name: 'saved-query-gateway', version: '1' },
@@ -81,23 +81,23 @@ export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server
   return server;
 }
 
-/** The tools of a token. A saved query may have the name of ours, and hides it then. */
+/** The tools of a token. A saved query with the name of our own tool hides it. */
 function toolsFor(all: readonly ListedEndpoint[]): Tool[] {
   const tools = all.flatMap(toolsOf).map(({ tool }) => tool);
   const describing = describeTool(all);
   return describing && !tools.some(({ name }) => name === describing.name) ? [...tools, describing] : tools;
 }
 
-/** Names that an error lists at most. */
+/** Maximum names that an error lists. */
 const maxNamed = 20;
 
-/** The library's own McpError begins its message with the code once more. */
+/** Makes an error of the protocol. The library's own McpError would repeat the code in its message. */
 const rpcError = (code: number, message: string) => Object.assign(new Error(message), { code });
 
 /** Source: MCP, "Resources", error handling. */
 const resourceNotFound = -32002;
 
-/** Used for answers to elicitation alone, which is never asked for; the default makes a validator for each server. */
+/** The library validates only answers to elicitation, which this server never requests; its default makes a validator for each server. */
 const noValidator = {
   getValidator(): never {
     throw new Error('Nothing is elicited');
@@ -109,7 +109,7 @@ type Arguments = Readonly<Record<string, unknown>>;
 /** Redacts a message unless the agent has asked for plain rows. */
 type ShowMessage = (message: string) => string;
 
-/** A failure that the agent can mend, or report, is a result. */
+/** Calls a tool. A failure that the agent can correct or report is a result, not an error of the protocol. */
 async function callTool(
   deps: PipelineDeps,
   request: McpRequest,
@@ -142,7 +142,7 @@ async function callTool(
   }
 }
 
-/** A misspelt argument that was ignored would give other rows than the agent believes. */
+/** The message about an unknown argument: ignoring a misspelt one would give other rows than the agent expects. */
 function unknownArgument({ tool, listed }: EndpointTool, given: Arguments): string | undefined {
   const allowed = Object.keys(tool.inputSchema.properties ?? {});
   const unknown = Object.keys(given).find(name => !allowed.includes(name) && !listed.fixed.includes(name));

@@ -5,13 +5,13 @@ import type { ListedEndpoint } from '../pipeline/list-endpoints.ts';
 /** A resource, and its text. */
 export type TextResource = { readonly resource: Resource; readonly text: string };
 
-/** The tool that says what SQL can read: many agents call tools and read no resources. */
+/** The tool that describes what SQL can read: many agents call tools but read no resources. */
 export const describeToolName = 'describe_subsets';
 
-/** Where the subsets of a saved query are described. */
+/** The URI of the description of a saved query's subsets. */
 export const subsetsUri = (endpoint: string) => `saved-query://${endpoint}/subsets`;
 
-/** What one needs to know to write SQL: the rules, and for each saved query the columns of its subsets. */
+/** The resources for writing SQL: the rules, and for each saved query the columns of its subsets. */
 export function sqlResources(all: readonly ListedEndpoint[]): TextResource[] {
   const sandboxed = all.filter(({ subsets }) => subsets !== undefined);
   if (sandboxed.length === 0) return [];
@@ -41,14 +41,14 @@ function subsetText(name: string, columns: readonly Column[]): string {
   return [`## ${name}`, '', ...lines, ''].join('\n');
 }
 
-/** The type as BigQuery writes it. */
+/** A column's type in BigQuery's notation. */
 function typeText({ type, mode, fields = [] }: Column): string {
   const inner = fields.map(field => `${field.name} ${typeText(field)}`).join(', ');
   const element = type === 'STRUCT' ? `STRUCT<${inner}>` : type;
   return mode === 'REPEATED' ? `ARRAY<${element}>` : element;
 }
 
-/** What SQL of one's own may use. */
+/** What a caller's own SQL may use. */
 export const dialect = `# SQL
 
 BigQuery SQL (GoogleSQL): one SELECT statement, which may begin with WITH. No trailing semicolon is needed, no DML, no scripting.

@@ -12,34 +12,34 @@ for (let at = 0; at < classes.length; at++) {
   if (/[a-z0-9._%+'-]/i.test(character)) classes[at]! |= local;
 }
 
-/** Whether a UTF-16 code is a digit; NaN, as beyond the end of a text, is none. */
+/** Whether a UTF-16 code is a digit; NaN, as past the end of a text, is not. */
 export function isDigit(code: number): boolean {
   return (classes[code]! & digit) !== 0;
 }
 
-/** Whether it is a hexadecimal digit. */
+/** Whether a UTF-16 code is a hexadecimal digit. */
 export function isHex(code: number): boolean {
   return (classes[code]! & hex) !== 0;
 }
 
-/** Whether it is an ASCII letter or digit. */
+/** Whether a UTF-16 code is an ASCII letter or digit. */
 export function isAlphanumeric(code: number): boolean {
   return (classes[code]! & (digit | letter)) !== 0;
 }
 
-/** Whether it is an ASCII character of the part of an e-mail address before the `@`; the rarer legal ones (`=`, `/`, `"`) are not. */
+/** Whether a UTF-16 code is an ASCII character of the local part of an e-mail address; the rarer legal ones (`=`, `/`, `"`) are not. */
 export function isLocalPart(code: number): boolean {
   return (classes[code]! & local) !== 0;
 }
 
-/** Escapes of JSON and of URLs, whose last letter or digits are no part of what follows: `\n`, `\u0041`, `%3D`. */
+/** Escapes of JSON and URLs, whose last letter or digits do not belong to the text after them: `\n`, `\u0041`, `%3D`. */
 const escapeAtEnd = /(?:\\[bfnrt]|\\u[0-9a-f]{4}|%[2357][0-9a-f]|%40|%0[9ad])$/i;
 
 const longestEscape = 6;
 const backslash = 0x5c;
 const percent = 0x25;
 
-/** Whether an escape ends right before this place. */
+/** Whether an escape ends right before this position. */
 export function endsWithEscape(text: string, at: number): boolean {
   const isPossible =
     text.charCodeAt(at - 2) === backslash ||

@@ -1,7 +1,7 @@
 import { replacement } from './redaction-kinds.ts';
 
 const bearer = /(\bbearer(?:\s|%20|\+|:|=){1,4})([\w.~+/-]*\w(?:=+(?![\w.~+/@%-]))?)/gi;
-/** Words of plain text about bearer tokens, and the parameters of a `WWW-Authenticate` header. */
+/** Words that follow "bearer" in prose about such tokens, and the parameters of a `WWW-Authenticate` header. */
 const prose =
   /^(?:tokens?|auth|authentication|authorization|scheme|header|is|was|for|in|or|and|not|realm|error|scope|error_description|required|missing)=?$/i;
 
@@ -16,7 +16,7 @@ export function redactBearerTokens(text: string): string {
 const jwtRest = /[\w-]*\.(?:eyJ[\w-]*(?:\.[\w-]*){0,3}|[\w-]+(?:\.[\w-]*){1,3})/y;
 const segmentRest = /[\w-]*/y;
 
-/** Replaces JSON Web Tokens, signed, unsigned or encrypted: base64url of `{"`, then two to four parts more. */
+/** Replaces JSON Web Tokens, signed, unsigned or encrypted: base64url of `{"`, then two to four more parts. */
 export function redactJwts(text: string): string {
   let out = '';
   let copied = 0;

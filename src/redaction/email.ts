@@ -2,10 +2,10 @@ import { isLocalPart } from './ascii.ts';
 import { replacement } from './redaction-kinds.ts';
 
 const at = /@|%40/gi;
-/** Beside ASCII, letters and digits of all scripts stand before the `@`. */
+/** Besides ASCII, letters and digits of all scripts are allowed before the `@`. */
 const otherLocalCharacter = /[\p{L}\p{N}]/u;
 const domain = /[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/uy;
-/** `logo@2x.png` is a picture. */
+/** `logo@2x.png` is a picture, not an address. */
 const picture = /^[1-9]x\.(?:png|jpe?g|gif|webp|svg|avif)$/i;
 
 /** Replaces e-mail addresses; `%40` counts as `@`. */
@@ -19,14 +19,14 @@ export function redactEmails(text: string): string {
     const start = localStart(text, index, copied);
     const continues = copied > 0 && start === copied && index === copied;
     if (start === index && !continues) continue;
-    // `a@b.com@c.com`: what follows a replaced address directly goes with it.
+    // `a@b.com@c.com`: text that directly continues a replaced address is replaced with it.
     if (!continues) out += text.slice(copied, start) + replacement;
     copied = end;
   }
   return copied === 0 ? text : out + text.slice(copied);
 }
 
-/** Walks back from the sign, never over what an earlier sign has walked: linear on any text. */
+/** Walks back from the sign, never beyond where an earlier sign has been: linear on any text. */
 function localStart(text: string, sign: number, floor: number): number {
   let start = sign;
   while (start > floor && isLocalCharacter(text.charCodeAt(start - 1))) start--;

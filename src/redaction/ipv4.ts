@@ -1,7 +1,7 @@
 import { endsWithEscape, isAlphanumeric } from './ascii.ts';
 import { replacement } from './redaction-kinds.ts';
 
-/** Digits with single dots between them, at most one more group than an address has. */
+/** Groups of digits with single dots between them. */
 const dottedDigits = /\d+(?:\.\d+)*/g;
 
 /** A release word makes `1.2.3.4-beta` a version. */
@@ -14,10 +14,10 @@ const addressWords = new Set(
   'ip ipv4 addr address host client peer src dst source destination remote from to via localhost'.split(' '),
 );
 
-/** Longest product name that is looked for before a version. */
+/** Maximum characters of a product name before a version. */
 const longestProduct = 64;
 
-/** Replaces IPv4 addresses: four numbers of at most 255, and neither a version nor a part of a longer number. */
+/** Replaces IPv4 addresses: four numbers of at most 255 that are neither a version nor part of a longer number. */
 export function redactIpv4(text: string): string {
   return text.replace(dottedDigits, (digits: string, at: number) => {
     const start = addressStart(text, digits, at);
@@ -26,7 +26,7 @@ export function redactIpv4(text: string): string {
   });
 }
 
-/** Where in the digits an address starts: after the digits that end an escape, as in `%2010.0.0.1`. */
+/** Where an address starts in the digits: after those that end an escape, as in `%2010.0.0.1`. */
 function addressStart(text: string, digits: string, at: number): number | undefined {
   if (isIpv4(digits) && hasBoundaryBefore(text, at)) return 0;
   const first = digits.indexOf('.');
@@ -43,7 +43,7 @@ function isIpv4(digits: string): boolean {
 }
 
 function hasBoundaryBefore(text: string, at: number): boolean {
-  // A digit can't be there: these are all the digits.
+  // No digit can precede: the match has all digits.
   return !isAlphanumeric(text.charCodeAt(at - 1)) || endsWithEscape(text, at);
 }
 

@@ -6,10 +6,10 @@ const anyColon = /:|%3a/gi;
 const dottedQuad = /\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![0-9a-z])/iy;
 /** An interface's name belongs to the address; only link-local and multicast addresses have one. */
 const zone = /%[0-9a-z_.-]*[0-9a-z]/iy;
-/** The end of an IPv4 address up to its last dot: what follows it starts nothing. */
+/** An IPv4 address up to its last dot: the number after it starts no IPv6 address. */
 const threeNumbers = /\d\.\d+\.\d+\.$/;
 const longestThreeNumbers = 12;
-/** Digits of an escape at the beginning of a stretch, which are no part of an address: `%5B2001:db8::1`. */
+/** Digits of an escape at the start of a stretch, which do not belong to the address: `%5B2001:db8::1`. */
 const percentDigits = /(?:[2357][0-9a-f]|40|0[9ad])/iy;
 const unicodeDigits = /[0-9a-f]{4}/iy;
 
@@ -44,14 +44,14 @@ export function redactIpv6(text: string): string {
   return copied === 0 ? text : out + text.slice(copied);
 }
 
-/** Where the hexadecimal groups and colons end that begin before or at this place. */
+/** The end of the stretch of hexadecimal groups and colons around this position. */
 function stretchEnd(text: string, from: number): number {
   let at = from;
   for (let next = tokenEnd(text, at); next > at; next = tokenEnd(text, at)) at = next;
   return at;
 }
 
-/** The end of the colon or of the group of hexadecimal digits at this place; the place itself where there is neither. */
+/** The end of the colon or the group of hexadecimal digits at this position; the position itself if there is neither. */
 function tokenEnd(text: string, from: number): number {
   const colon = colonLength(text, from);
   if (colon > 0) return from + colon;
@@ -60,7 +60,7 @@ function tokenEnd(text: string, from: number): number {
   return at;
 }
 
-/** Leaves out the tokens that an address took; it may have ended inside one. */
+/** The first token after an address, which may end inside one. */
 function nextToken(text: string, from: number, addressEnd: number): number {
   let at = from;
   while (at < addressEnd) {
@@ -71,7 +71,7 @@ function nextToken(text: string, from: number, addressEnd: number): number {
   return at;
 }
 
-/** Characters of the colon at this place; 0 where there is none. */
+/** Characters of the colon at this position; 0 if there is none. */
 function colonLength(text: string, at: number): number {
   const first = text.charCodeAt(at);
   if (first === code.colon) return 1;
@@ -82,7 +82,7 @@ function colonLength(text: string, at: number): number {
   return isEncoded ? 3 : 0;
 }
 
-/** How many characters at the beginning of a stretch belong to an escape that began before it. */
+/** How many characters at the start of a stretch belong to an escape that began before it. */
 function escapeDigits(text: string, start: number): number {
   const before = text.charCodeAt(start - 1);
   if (before === code.percent) return matchesAt(percentDigits, text, start) ? 2 : 0;
@@ -91,7 +91,7 @@ function escapeDigits(text: string, start: number): number {
   return text.slice(start - 2, start) === '\\u' && matchesAt(unicodeDigits, text, start) ? 4 : 0;
 }
 
-/** Whether an address may start at this token: a group, or exactly two colons, and no part of a word or number before. */
+/** Whether an address may start at this token: a group, or exactly two colons, that does not continue a word or number. */
 function canStart(text: string, stretchStart: number, at: number): boolean {
   const colon = colonLength(text, at);
   if (colon > 0) {
@@ -103,17 +103,17 @@ function canStart(text: string, stretchStart: number, at: number): boolean {
   const before = text.charCodeAt(at - 1);
   if (isAlphanumeric(before)) return endsWithEscape(text, at);
   if (colon > 0 || before !== code.dot) return true;
-  // The last number of an IPv4 address starts nothing; what follows it may: `10.0.0.1.::1`.
+  // The last number of an IPv4 address starts no IPv6 address, but text after it may: `10.0.0.1.::1`.
   return !threeNumbers.test(text.slice(Math.max(0, at - longestThreeNumbers), at));
 }
 
-/** What has been read of an address so far. */
+/** The part of an address that has been read so far. */
 type Reading = {
   groups: number;
-  /** Of the last group. */
+  /** Digits of the last group. */
   length: number;
   isNumber: boolean;
-  /** How many groups are not of 2, and not of 4 characters. */
+  /** Number of groups that do not have 2 characters, and of those that do not have 4. */
   notOfTwo: number;
   notOfFour: number;
   hasDigit: boolean;
@@ -123,9 +123,9 @@ type Reading = {
   endsCompressed: boolean;
 };
 
-/** Eight groups and a port. */
+/** Maximum number of groups: eight and a port. */
 const mostGroups = 9;
-/** Digits of a port. */
+/** Maximum digits of a port. */
 const longestPort = 5;
 
 /** The end of the longest address that starts here. */
@@ -171,7 +171,7 @@ function emptyReading(): Reading {
   };
 }
 
-/** Reads one more group. @returns its end; undefined if there is none that an address can have */
+/** Reads one more group. @returns its end; undefined if there is none, or an address can't have it */
 function readGroup(text: string, start: number, reading: Reading): number | undefined {
   let digits = 0;
   let at = start;
@@ -192,7 +192,7 @@ function readGroup(text: string, start: number, reading: Reading): number | unde
   return at;
 }
 
-/** The end of what has been read, with an IPv4 address at its end, if it is an address and nothing but one. */
+/** The end of the address that has been read, including a trailing IPv4 address; undefined if it is not an address by itself. */
 function endOfAddress(text: string, at: number, reading: Reading): number | undefined {
   const isQuad =
     text.charCodeAt(at) === code.dot && !reading.endsCompressed && matchesAt(dottedQuad, text, at);
@@ -205,7 +205,7 @@ function endOfAddress(text: string, at: number, reading: Reading): number | unde
 function isAddress(reading: Reading, quads: number): boolean {
   const { groups, notOfTwo, isNumber } = reading;
   if (reading.isCompressed) return groups > 0 && groups + quads <= 7 && isNoScope(reading);
-  // Eight pairs of digits are an EUI-64 or a part of a fingerprint.
+  // Eight pairs of digits are an EUI-64 or part of a fingerprint.
   if (notOfTwo === 0) return false;
   if (groups === mostGroups) return isNumber;
   return groups + quads === 8;

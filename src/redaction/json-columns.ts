@@ -13,7 +13,7 @@ export function jsonColumnsOf(columns: readonly Column[]): JsonColumns | undefin
   return found.size > 0 ? found : undefined;
 }
 
-/** The place in a JSON text, as it is read string by string. */
+/** The current path in a JSON text that is read string by string. */
 export type JsonPath = {
   /** Notes the key from `start` to `end`. */
   enter(start: number, end: number): void;
@@ -24,7 +24,7 @@ export type JsonPath = {
 const open = { object: 0x7b, array: 0x5b } as const;
 const close = { object: 0x7d, array: 0x5d } as const;
 
-/** Follows the place in the bytes of valid JSON. */
+/** Follows the path in the bytes of valid JSON. */
 export function followPath(bytes: Buffer, root: JsonColumns): JsonPath {
   type Place = JsonColumns | 'json' | undefined;
   const around: Place[] = [];
@@ -32,7 +32,7 @@ export function followPath(bytes: Buffer, root: JsonColumns): JsonPath {
   let next: Place = root;
   let read = 0;
 
-  /** Reads what stands between two strings. */
+  /** Reads the bytes between two strings. */
   function readTo(start: number, end: number): void {
     for (; read < start; read++) {
       const byte = bytes[read];

@@ -3,13 +3,13 @@ import type { RedactionKind } from './redaction-kinds.ts';
 
 const backslash = 0x5c;
 const space = /[ \t\r\n]*/y;
-/** Between the strings of a JSON text. A colon belongs to the key before it: `::1` is no JSON. */
+/** A token between the strings of a JSON text. A colon belongs to the key before it: `::1` is not JSON. */
 const token =
   /[ \t\r\n{}[\],]{1,1000}|(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false|null)(?![\w.+-])/iy;
 
 /**
- * Replaces personal data in the strings of a JSON text, as it stands in a JSON column; keys stay, and so does how all else is written.
- * What is no JSON is redacted as any text.
+ * Replaces personal data in the strings of a JSON text from a JSON column; keys and everything else stay byte for byte.
+ * Text that is not JSON is redacted like any other.
  */
 export function* redactJsonText(
   text: string,
@@ -48,10 +48,10 @@ export function* redactJsonText(
   return parts.length === 0 ? text : parts.join('') + text.slice(copied);
 }
 
-/** Characters of JSON that are read between two pauses. */
+/** Characters of JSON between two pauses. */
 const sliceLength = 64 * 1024;
 
-/** The end of the string that starts here: after its first quote with an even number of backslashes before it. */
+/** The end of the string that starts here: after the first quote with an even number of backslashes before it. */
 function stringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let before = end - 1;
@@ -61,7 +61,7 @@ function stringEnd(text: string, start: number): number {
   return text.length;
 }
 
-/** @returns undefined for what is no JSON string */
+/** @returns undefined for text that is not a JSON string */
 function parseString(json: string): string | undefined {
   try {
     return JSON.parse(json);

@@ -1,21 +1,21 @@
 import { redactText } from './redact-text.ts';
 import type { RedactionKind } from './redaction-kinds.ts';
 
-/** Characters that are redacted between two pauses, at least. */
+/** Minimum characters between two pauses. */
 const defaultLength = 64 * 1024;
 
-/** A run without a place to cut is cut after this many characters all the same: redacting them holds the thread for a fifth of a second. */
+/** A run that nowhere may be cut is cut after this many characters all the same: redacting them holds the thread for a fifth of a second. */
 const longestPiece = 1024 * 1024;
 
 /**
- * Where a text may be cut: before a character that no kind of personal data holds or looks beyond. White space is in a bearer token, after
- * the word and what may follow it.
+ * Where a text may be cut: before a character that is part of no kind of personal data, nor needed to recognise it. Not before white
+ * space after "bearer" or the characters that may follow that word.
  */
 const cut = /[!#$&()*,;<>?[\]^`{|}"]|(?<![\s0+:=]|bearer)\s/gi;
 
 /**
- * `redactText` with pauses, in which the caller can do other work. A text with a million characters of words, dots and colons in
- * one run is cut in the run, and what is cut there may stay.
+ * `redactText` with pauses in which the caller can do other work. A run of more than a million characters of words, dots and colons is
+ * cut inside the run, and personal data at the cut may stay.
  * @param pieceLength for tests, which need short ones
  */
 export function* redactLongText(
@@ -37,7 +37,7 @@ export function* redactLongText(
 function pieceEnd(text: string, start: number, pieceLength: number): number {
   const last = Math.min(text.length, start + longestPiece);
   if (last - start <= pieceLength) return last;
-  // Six characters more, for what the expression looks back at.
+  // Six more characters, for the look-behind of the expression.
   const from = start + pieceLength - lookBehind;
   cut.lastIndex = lookBehind;
   const found = cut.exec(text.slice(from, last));

@@ -10,11 +10,11 @@ const colon = 0x3a;
 export type RedactionOptions = {
   /** Default: all. */
   readonly kinds?: readonly RedactionKind[];
-  /** Which strings hold JSON text, whose keys stay too, by their path from the root of the JSON; arrays are no part of it. Default: none. */
+  /** Which strings hold JSON text, whose keys stay too, by their path from the root of the JSON; arrays do not count in a path. Default: none. */
   readonly jsonColumns?: JsonColumns | undefined;
 };
 
-/** Bytes of JSON that are read between two pauses. */
+/** Bytes of JSON between two pauses. */
 const sliceBytes = 64 * 1024;
 
 /**
@@ -31,7 +31,7 @@ export function redactRowsJson(json: Buffer | string, options: RedactionOptions 
 }
 
 /**
- * The same with pauses, in which the caller can do other work.
+ * `redactRowsJson` with pauses in which the caller can do other work.
  * @returns the same bytes if nothing is replaced
  */
 export function* redactInSlices(

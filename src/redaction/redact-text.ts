@@ -11,7 +11,7 @@ import { type RedactionKind, redactionKinds } from './redaction-kinds.ts';
  */
 export function redactText(value: string, kinds: readonly RedactionKind[] = redactionKinds): string {
   let text = value;
-  // Addresses glued together, as in `10.0.0.1.f::1`, are recognised only once their neighbour is replaced.
+  // Adjacent addresses, as in `10.0.0.1.f::1`, are recognised only after their neighbour is replaced.
   for (let round = 0; round < mostRounds; round++) {
     const redacted = redactOnce(text, kinds);
     if (redacted === text) break;
@@ -20,7 +20,7 @@ export function redactText(value: string, kinds: readonly RedactionKind[] = reda
   return text;
 }
 
-/** Bounds the time on hostile text; glued addresses need two or three. */
+/** Maximum number of rounds, for hostile text; adjacent addresses need two or three. */
 const mostRounds = 8;
 
 function redactOnce(value: string, kinds: readonly RedactionKind[]): string {

@@ -16,7 +16,7 @@ type RedactionJob = {
   readonly options: RedactionOptions;
 };
 
-/** Its result; no body if nothing was replaced. */
+/** The result of a job; without body if nothing was replaced. */
 export type RedactionResult = { readonly id: number; readonly body: Uint8Array | undefined };
 
 type Running = { readonly job: RedactionJob; readonly slices: ReturnType<typeof redactInSlices> };
@@ -88,7 +88,7 @@ function takeTurn(): void {
 function send({ id, body }: RedactionJob, redacted: Buffer): void {
   const isSame = redacted.buffer === body.buffer;
   const result: RedactionResult = { id, body: isSame ? undefined : redacted };
-  // A short result lies in a shared slab that must stay in this thread: it is copied.
+  // A short result is part of a shared slab, which must stay in this thread: it is copied.
   const isOwn = !isSame && redacted.byteLength === redacted.buffer.byteLength;
   parentPort!.postMessage(result, isOwn ? [redacted.buffer as ArrayBuffer] : []); // never a shared one
 }

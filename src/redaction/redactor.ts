@@ -32,14 +32,14 @@ type Waiting = {
   readonly body: Buffer;
   readonly resolve: (redacted: Buffer) => void;
   readonly reject: (error: Error) => void;
-  /** Gives the bytes of the body back; the thread has a copy of them. */
+  /** Gives back the body's share of waiting bytes; the thread has a copy of the body. */
   readonly release: () => void;
 };
 
-/** Megabytes of strings that the thread may hold: one string can be as long as a whole result. */
+/** Maximum megabytes of the thread's heap: one string can be as long as a whole result. */
 const maxHeapMb = 512;
 
-/** Milliseconds after which a thread without work ends, and gives its memory back. */
+/** Milliseconds after which an idle thread ends and frees its memory. */
 const idleMs = 10_000;
 
 /** Makes a redactor; its thread starts with the first body. */

@@ -2,7 +2,7 @@ import { quoteText } from '../googlesql/tree/quote-text.ts';
 
 /** SQL expressions that draw a value from a tick's number `i`: the same `i` and salt give the same value. */
 
-/** A number below `bound`. */
+/** An integer from 0 to below `bound`. */
 export const below = (salt: string, bound: number) => `(hash(i, ${quoteText(salt)}) % ${bound})::INTEGER`;
 
 /** True in `percent` of 100 rows. */

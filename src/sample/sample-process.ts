@@ -2,20 +2,20 @@ import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { readSourceFolder } from '../endpoints/sources.ts';
 import { type WriteSampleOptions, writeSample } from './write-sample.ts';
 
-/** The task: all of WriteSampleOptions that can be sent. The process reads the sources itself. */
+/** The task: the parts of WriteSampleOptions that can be sent to a process. It reads the sources itself. */
 export type SampleTask = Omit<WriteSampleOptions, 'sources' | 'onProgress'> & {
   /** Folder of the sources. */
   readonly sourcesDirectory: string;
 };
 
-/** What the process reports. */
+/** A report of the process. */
 export type SampleReport =
   | { readonly type: 'progress'; readonly done: number; readonly total: number }
   | { readonly type: 'written' }
   | { readonly type: 'busy' }
   | { readonly type: 'failed'; readonly message: string };
 
-/** The process that brings the sample rows up to now, and takes the writing DuckDB with it when it ends. */
+/** The process that extends the sample rows up to now; the memory of the writing DuckDB is freed when it ends. */
 const task: SampleTask = JSON.parse(process.argv[2] ?? '');
 const end = () => process.kill(process.pid, 'SIGKILL');
 // The gateway has ended.

@@ -5,11 +5,11 @@
 export type SampleSource = {
   /** Rows for each edge row. */
   readonly share: number;
-  /** Names for expressions that several leaves share, each may use those before it. */
+  /** Named expressions that several leaves share; each may use those before it. */
   readonly draws: Readonly<Record<string, string>>;
   /**
-   * By dotted path: the value of a leaf. A record is there when a leaf below it is given; a condition under its path and
-   * a `?` leaves it out of some rows.
+   * The value of each leaf, by dotted path. A record exists if a leaf below it is given; a condition under its path with a `?`
+   * appended omits it from some rows.
    */
   readonly leaves: Readonly<Record<string, string>>;
 };

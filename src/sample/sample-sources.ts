@@ -209,7 +209,7 @@ const plain = (messages: string): SampleSource => ({
   leaves: { project: 'project', event_message: messages, 'metadata.host': `concat('db-', project)` },
 });
 
-/** The samples of the sources of `schema/sources/`; a source that is not here stays empty. */
+/** The samples of the sources in `schema/sources/`; a source without one stays empty. */
 export const sampleSources: Readonly<Record<string, SampleSource>> = {
   'cloudflare.logs.prod': edge,
   'postgres.logs': postgres,

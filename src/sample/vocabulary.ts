@@ -1,7 +1,7 @@
 import { quoteText } from '../googlesql/tree/quote-text.ts';
 import { weigh } from './draws.ts';
 
-/** References of the sample's projects, the busiest first. */
+/** References of the sample's projects, busiest first. */
 export const sampleProjects = [
   'xkqjzpwmtrnbvhsdlcfy',
   'awodrmhznqxyktvulpeb',

@@ -5,8 +5,7 @@ import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import type { SampleReport, SampleTask } from './sample-process.ts';
 
 /**
- * Runs `writeSample` in a child process: a gateway that loaded DuckDB itself would keep DuckDB's 25 MB for as long as it
- * runs.
+ * Runs `writeSample` in a child process: a gateway that loaded DuckDB itself would keep its 25 MB as long as it runs.
  * @throws DatabaseBusyError; Error with DuckDB's message, or if the process ended before it was done
  */
 export async function writeSampleInChild(
@@ -15,7 +14,7 @@ export async function writeSampleInChild(
 ): Promise<void> {
   const child = fork(new URL('./sample-process.ts', import.meta.url), [JSON.stringify(task)], {
     execArgv: [],
-    // A process that ends makes its inherited pipes blocking again, for all processes that share them.
+    // A process that ends makes its inherited pipes blocking again for all processes that share them.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: childEnvironment(),
   });

@@ -7,11 +7,11 @@ import type { CatalogColumn, SqlType } from '../googlesql/tree/types.ts';
 import type { SampleSource } from './sample-source.ts';
 import { sampleSources } from './sample-sources.ts';
 
-/** A sample as a whole. */
+/** The settings of a sample. */
 export type Sample = {
-  /** Edge rows in seven days; the other sources have their share of it. 0 = no sample rows. */
+  /** Edge rows in seven days; the other sources have a share of that. 0 = no sample rows. */
   readonly rows: number;
-  /** It ends here; milliseconds since 1970. */
+  /** The end of the seven days; milliseconds since 1970. */
   readonly nowMs: number;
 };
 
@@ -23,10 +23,10 @@ export type WriteSampleOptions = Sample & {
 
 const weekMicros = 7 * 86_400_000_000;
 
-/** Ticks of one INSERT: bounds its memory, and paces the progress. */
+/** Ticks of one INSERT: limits its memory, and sets the pace of progress reports. */
 const chunkTicks = 50_000;
 
-/** Prefix of the id of every sample row, which distinguishes it from an imported one. */
+/** Prefix of the id of every sample row, which distinguishes it from imported rows. */
 const idPrefix = '5a3b1e00-';
 
 /** The ticks of one source that a run writes. */
@@ -41,7 +41,7 @@ type Part = {
 };
 
 /**
- * Writes sample rows for the seven days up to now. A source's row number `i` stands at tick `i` of a fixed grid in time,
+ * Writes sample rows for the seven days up to now. A source's row number `i` is at tick `i` of a fixed grid in time,
  * and everything in it is drawn from `i`: the same window has the same rows on any machine, and a later call adds only the
  * ticks since the last one. Another rate replaces all sample rows; imported rows stay.
  * @returns rows written
@@ -56,7 +56,7 @@ export async function writeSample(options: WriteSampleOptions): Promise<number> 
   }
 }
 
-/** Writes sample rows into a database that is open, as `writeSample` does. */
+/** Writes sample rows into an open database, as `writeSample` does. */
 export async function extendSample(
   connection: DuckDBConnection,
   options: Omit<WriteSampleOptions, 'databasePath'>,
@@ -73,7 +73,7 @@ export async function extendSample(
   for (const part of parts) {
     await writePart(connection, part, async written => {
       done += written;
-      // The small parts of a later start share one commit, which takes most of their time.
+      // The small parts of a later start share one commit, because committing takes most of their time.
       if (done - committed >= chunkTicks) {
         await connection.run('COMMIT; BEGIN');
         committed = done;
@@ -88,12 +88,12 @@ export async function extendSample(
 }
 
 /**
- * The sample that a database has.
+ * Reads the settings of the sample in a database.
  * @param place name of an attached database with a dot, or empty
  */
 export async function readSample(connection: DuckDBConnection, place: string): Promise<Sample | undefined> {
   const sql = `SELECT sample_rows, now_ms FROM ${place}_sample_until`;
-  // A database from before has no such table.
+  // A database of an older version has no such table.
   const found = await connection.runAndReadAll(sql).catch(() => undefined);
   const [row] = found?.getRows() ?? [];
   return row && { rows: Number(row[0]), nowMs: Number(row[1]) };
@@ -163,7 +163,7 @@ function selectRows(
   return `BY NAME SELECT ${values.join(', ')} FROM (SELECT *, ${drawn.join(', ')} FROM (${ticks}))`;
 }
 
-/** The value of a column or field as it lies in the table. */
+/** SQL for the value of a column or field, as stored in the table. */
 function valueSql(type: SqlType, path: string, leaves: Readonly<Record<string, string>>): string {
   if (type.kind !== 'ARRAY' || type.element.kind !== 'STRUCT') {
     return `CAST(${leaves[path] ?? 'NULL'} AS ${storedTypeSql(type)})`;

@@ -3,7 +3,7 @@ import type { HttpEvent } from '../http-messages/http-events.ts';
 type Answered = Extract<HttpEvent, { type: 'http.answered' }>;
 
 /**
- * Makes what writes the log line of an answered request, byte for byte as pino would. It is the one line that each request has, and
+ * Makes the function that renders the log line of an answered request, byte for byte as pino would. Every request has this line, and
  * pino takes 4 µs for it, a fifth of a hit; this takes less than one.
  * @param level pino's number of the level
  */

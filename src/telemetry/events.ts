@@ -30,7 +30,7 @@ export type ProcessEvent =
   | { readonly type: 'process.stopping'; readonly signal: string }
   /** It did not end in time, and is cut off. */
   | { readonly type: 'process.stop_cut_off'; readonly afterMs: number }
-  /** Its event loop was held: every request waited for so long. */
+  /** Its event loop was held for `ms`: every request waited that long. */
   | { readonly type: 'process.stalled'; readonly ms: number }
-  /** An error that nobody caught ends it. */
+  /** An uncaught error ends it. */
   | { readonly type: 'process.failed'; readonly cause: unknown };

@@ -1,19 +1,19 @@
 import type { Metric, Registry } from 'prom-client';
 
-/** Counts, or sums of amounts, by the values of one or two labels. */
+/** A counter of events or amounts, by the values of one or two labels. */
 export type Counter = {
   inc(first: string, second?: string): void;
   add(amount: number, first: string, second?: string): void;
 };
 
-/** Times by the values of one or two labels. */
+/** A histogram of times, by the values of one or two labels. */
 export type Histogram = { observe(seconds: number, first: string, second?: string): void };
 
 /** Upper bounds in seconds, from a hit in memory to a query at its deadline. */
 const bounds = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30];
 
 /**
- * Makes counters and histograms of a registry that cost a hit next to nothing: an event is one look-up and one addition, where
+ * Makes counters and histograms that cost a hit next to nothing: an event is one look-up and one addition, whereas
  * prom-client sorts and joins the labels each time. The values take prom-client's form only when the metrics are read.
  */
 export function createInstrumentFactory(registry: Registry) {
@@ -31,7 +31,7 @@ export function createInstrumentFactory(registry: Registry) {
 
   return {
     counter(name: string, help: string, labelNames: readonly string[]): Counter {
-      // A map of maps: looking up two short strings that are there already is faster than joining them.
+      // A map of maps: looking up two existing strings is faster than joining them.
       const counts = new Map<string, Map<string, number>>();
       register('counter', name, help, () =>
         [...counts].flatMap(([first, inner]) =>
@@ -91,7 +91,7 @@ function pair(names: readonly string[], values: readonly string[]): Record<strin
   return Object.fromEntries(names.map((name, at) => [name, values[at] ?? '']));
 }
 
-/** Buckets count all observations up to their bound, as Prometheus wants them. */
+/** The lines of a histogram. Buckets are cumulative, as Prometheus requires. */
 function valuesOf(name: string, labels: Record<string, string>, { sum, within }: Series): Value[] {
   let count = 0;
   const buckets = [...bounds, '+Inf'].map((le, at) => {

@@ -45,7 +45,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'warehouse.warned': 'warn',
 };
 
-/** How lines of the log are written: for programs, or for somebody at a terminal. */
+/** How lines of the log are written: for programs, or for people at a terminal. */
 export type LogFormat = 'json' | 'pretty';
 
 /** Makes the subscriber that writes events as lines. */

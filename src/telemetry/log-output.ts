@@ -2,26 +2,26 @@ import type { Writable } from 'node:stream';
 
 /** An output for lines that never blocks its writer. */
 export type LogOutput = {
-  /** Takes a line, or drops it if too many wait. */
+  /** Queues a line, or drops it if too many wait. */
   write(line: string): void;
-  /** Lines that were dropped so far. */
+  /** Number of lines dropped so far. */
   readonly droppedLines: number;
-  /** Resolves when what was written so far has been handed over, or the time is up. */
+  /** Resolves when all lines so far are handed to the stream, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<void>;
 };
 
-/** Milliseconds for which a line waits at most, where the stream takes it. */
+/** Maximum milliseconds for which a line waits if the stream accepts it. */
 const flushMs = 100;
 
-/** Bytes that are written at a time; a chunk that is full does not wait. */
+/** Bytes of one write; a full chunk does not wait. */
 const chunkBytes = 64 * 1024;
 
-/** Bytes that wait for a reader who has stopped reading. */
+/** Maximum bytes that wait for a reader who has stopped reading. */
 const maxWaiting = 1024 * 1024;
 
 /**
  * Makes the output of a log: lines are collected, written asynchronously, and dropped if the reader of the stream does not
- * keep up. They are collected as bytes: as strings they would outlive the requests that they report, and V8 would move them.
+ * keep up. They are collected as bytes: as strings they would outlive their requests, and V8's collector would copy them.
  * @param stream as `openStandardOutput` opens it
  */
 export function createLogOutput(stream: Writable): LogOutput {
@@ -103,7 +103,7 @@ export function createLogOutput(stream: Writable): LogOutput {
     async flush(timeoutMs) {
       const { promise: late, resolve } = Promise.withResolvers<void>();
       const giveUp = setTimeout(resolve, timeoutMs);
-      // First the write in progress, then the lines that came since.
+      // First the write in progress, then the lines added since.
       await Promise.race([late, writeWaiting().then(writeWaiting)]);
       clearTimeout(giveUp);
     },

@@ -6,7 +6,7 @@ import type { GatewayEvent } from './events.ts';
 import { createInstrumentFactory } from './instrument-factory.ts';
 import { addWarmMetrics } from './warm-metrics.ts';
 
-/** Counts what happens, for a scraper to read. */
+/** The metrics of this process, for Prometheus to scrape. */
 export type Metrics = {
   /** Adds the metrics of warming. */
   watch(schedule: Pick<WarmSchedule, 'state'>): void;
@@ -20,7 +20,7 @@ export type Metrics = {
   readonly contentType: string;
 };
 
-/** What is not counted by events. */
+/** Values that are not counted by events. */
 export type Readings = {
   /** Open connections. */
   readonly connections: () => number;
@@ -32,7 +32,7 @@ export type Readings = {
   readonly freeBytes: () => number;
   /** Files of saved queries whose last change is not served. */
   readonly brokenEndpoints: () => number;
-  /** Files of sources that are wrong. */
+  /** Broken files of sources. */
   readonly brokenSources: () => number;
   /** Whether the tokens can't be read. */
   readonly areTokensStale: () => boolean;
@@ -164,10 +164,10 @@ function createInstruments(registry: Registry) {
   }; // biome-ignore format: a table
 }
 
-/** Tokens with a series of their own. */
+/** Maximum number of tokens with a series of their own. */
 const maxTokens = 200;
 
-/** Names tokens in a bounded number of series: anybody whom an issuer knows may have a JSON Web Token. */
+/** Limits the number of series by token: an issuer may have any number of subjects. */
 function labelTokens(): (tokenId: string) => string {
   const known = new Set<string>();
   return tokenId => {
@@ -177,7 +177,7 @@ function labelTokens(): (tokenId: string) => string {
   };
 }
 
-/** Codes of what a token may not, or not now. */
+/** Codes of errors that mean that a token may not do something, or not now. */
 const tokenCodes: ReadonlySet<string> = new Set([
   'unauthorized',
   'forbidden',

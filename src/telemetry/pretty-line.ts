@@ -14,7 +14,7 @@ const style = (format: 'bold' | 'dim' | 'red', text: string) =>
 /** pino's levels. */
 const levels: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info ', 40: 'WARN ', 50: 'ERROR' };
 
-/** Rewrites a line of the log for somebody at a terminal: time, level, event, facts; the stack of an error below it. */
+/** Rewrites a log line for people at a terminal: time, level, event, facts; the stack of an error below it. */
 export function prettyLine(line: string): string {
   // `msg` repeats the error's message.
   const { level, time, event, err, msg: _, ...facts }: Line = JSON.parse(line);
@@ -31,7 +31,7 @@ function textOf(value: unknown): string {
   return /^[\w.:/,-]+$/.test(value) ? value : plain(JSON.stringify(stripVTControlCharacters(value)));
 }
 
-/** What a caller has sent must not steer the terminal: control characters are escaped, those of C1 (U+009B is `ESC [`) included. */
+/** Escapes control characters, so that text from callers can't control the terminal; those of C1 (U+009B is `ESC [`) included. */
 function plain(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all but tab and line end
   return stripVTControlCharacters(text).replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, character => {

@@ -1,7 +1,7 @@
 import type { Metric, Registry } from 'prom-client';
 import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
 
-/** A metric read from the schedule at each scrape: it covers all workers, whichever process is scraped. */
+/** A metric that is read from the schedule at each scrape: it covers all workers, whichever process is scraped. */
 type WarmMetric = {
   readonly name: string;
   readonly type: 'gauge' | 'counter';
@@ -26,7 +26,7 @@ const metrics: readonly WarmMetric[] = [
   { name: 'warm_saved_bytes_total', type: 'counter', help: 'Bytes that a query for each key would have read on top.', read: total('savedBytes') },
 ]; // biome-ignore format: a table
 
-/** Adds the metrics of warming to a registry; while the schedule does not answer, these metrics are left out. */
+/** Adds the metrics of warming to a registry; they are left out while the schedule does not answer. */
 export function addWarmMetrics(registry: Registry, schedule: Pick<WarmSchedule, 'state'>): void {
   let state: Promise<ScheduleState | undefined> | undefined;
   // One read for all metrics of one scrape.

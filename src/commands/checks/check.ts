@@ -5,7 +5,7 @@ export type Finding =
   | {
       readonly isFine: true;
       readonly found: string;
-      /** What works, but should be improved. */
+      /** Things that work, but should be improved. */
       readonly advice?: readonly SetupProblem[];
     }
   | { readonly isFine: false; readonly problems: readonly SetupProblem[] };
@@ -14,15 +14,15 @@ export type Finding =
 export type Check = {
   /** What is checked, in a few words. */
   readonly subject: string;
-  /** An error that it throws is a problem found, too. */
+  /** Runs the check; an error that it throws counts as a problem found. */
   readonly run: () => Promise<Finding>;
   /** What to do if `run` throws; a SetupError brings its own fixes. */
   readonly fixForFailure: string;
 };
 
 /**
- * Runs the checks one after the other.
- * @param report is given what each found, as soon as it is known
+ * Runs the checks one after another.
+ * @param report called with each finding as soon as it is known
  * @returns whether all is fine
  */
 export async function runChecks(
@@ -38,7 +38,7 @@ export async function runChecks(
   return isAllFine;
 }
 
-/** The lines that say what a check found, and what to do. */
+/** The lines to print for a finding: problems, and how to fix them. */
 export function linesOf(subject: string, finding: Finding): string[] {
   const word = finding.isFine ? 'advice' : 'WRONG ';
   const problems = (finding.isFine ? finding.advice : finding.problems) ?? [];

@@ -8,15 +8,15 @@ type DiskCheckOptions = {
   readonly directory: string;
   /** The first of the two files of the database. */
   readonly databasePath: string;
-  /** Megabytes of the embedded engine. */
+  /** Megabytes of memory of the embedded engine. */
   readonly engineMemoryMb: number;
-  /** Bytes that are free where a folder is. Default: asks the system. */
+  /** Returns the free bytes of a folder's disk. Default: asks the system. */
   readonly freeBytes?: (directory: string) => Promise<number>;
 };
 
 const mb = 1024 * 1024;
 
-/** Is there room in the data folder? */
+/** Checks that the data folder has enough free space. */
 export function diskCheck({
   directory,
   databasePath,
@@ -55,7 +55,7 @@ async function bytesOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.size;
 }
 
-/** Of the nearest folder that is there: before a first start DATA_DIR is not. */
+/** The free bytes at the nearest existing folder: before a first start DATA_DIR does not exist. */
 async function askSystem(directory: string): Promise<number> {
   for (let folder = resolve(directory); ; folder = dirname(folder)) {
     try {

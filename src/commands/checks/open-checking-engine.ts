@@ -9,7 +9,7 @@ import { readLearned, withLearned } from '../../loading/events/learned-fields.ts
 import { lacksLayout } from '../../loading/table-layout.ts';
 import { writeSampleInChild } from '../../sample/write-sample-in-child.ts';
 
-/** An engine for checks. */
+/** An engine for the doctor's checks. */
 type CheckingEngine = {
   readonly engine: Engine;
   /** Whether there is no database yet. */
@@ -18,8 +18,8 @@ type CheckingEngine = {
 };
 
 /**
- * Opens the engine that would run the saved queries, and changes nothing: where the embedded one has no database yet, or none with the tables
- * of new sources, which the next start makes, it is one over empty tables.
+ * Opens the engine that would run the saved queries, and changes nothing: if the embedded one has no database yet, or its database lacks
+ * the tables of new sources, which the next start makes, it opens one over empty tables.
  */
 export async function openCheckingEngine(
   config: Config,
@@ -30,7 +30,7 @@ export async function openCheckingEngine(
     const engine = await openEngine(config, deps);
     return { engine, isEmpty, close: () => engine.close() };
   }
-  // A folder that is not there is said without the stack of the process that makes the tables.
+  // Read here first: a missing folder is then reported without the stack of the process that makes the tables.
   readSourceFolder(config.SOURCES_DIR);
   const directory = await mkdtemp(join(tmpdir(), 'checking-'));
   const remove = () => rm(directory, { recursive: true, force: true });

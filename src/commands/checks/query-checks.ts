@@ -9,7 +9,7 @@ import type { Check } from './check.ts';
 type QueryChecksOptions = {
   /** Folder of the saved queries. */
   readonly directory: string;
-  /** What to do if it does not open and its error has no fix. */
+  /** The fix to show if the engine does not open and the error has none of its own. */
   readonly fixForEngine: string;
   /** Opens the engine that would run them, and reports its warnings; called once. */
   readonly openEngine: () => Promise<{
@@ -17,15 +17,15 @@ type QueryChecksOptions = {
     readonly advice: readonly SetupProblem[];
     close(): Promise<void>;
   }>;
-  /** Milliseconds that one dry run may take. */
+  /** Maximum milliseconds of one dry run. */
   readonly timeoutMs: number;
-  /** Whether to advise against queries that callers can send without bounds on time. */
+  /** Whether to advise against saved queries that callers can run without time bounds. */
   readonly advisesOnBounds: boolean;
 };
 
 /**
- * Does the engine open, are all saved queries valid, and would it run them? Each check builds on those before it.
- * `close` ends what they opened.
+ * Checks that the engine opens, that all saved queries are valid, and that it would run them. Each check builds on the previous ones.
+ * `close` closes what they opened.
  */
 export function queryChecks(options: QueryChecksOptions): {
   readonly checks: readonly Check[];
@@ -103,7 +103,7 @@ function adviceOnBounds({ name, parameters, window, maxBytesBilled }: EndpointDe
   ];
 }
 
-/** What one saved query reads if no parameter has a value. */
+/** Dry-runs one saved query without values for its parameters: what it would read. */
 async function dryRun(
   engine: Engine,
   { name, sql, maxRows, parameters, window }: EndpointDefinition,

@@ -3,12 +3,12 @@ import { connectRedis } from '../../store/connect-redis.ts';
 import { watchConnection } from '../../store/watch-connection.ts';
 import type { Check } from './check.ts';
 
-/** Milliseconds for opening a connection. */
+/** Maximum milliseconds for opening a connection. */
 const connectMs = 3000;
 
 /**
- * Does Redis answer, and does it make room when it is full?
- * @param options.holdsTokens whether it keeps the issued tokens, which must not make room for entries
+ * Checks that Redis answers, and that it evicts entries when it is full.
+ * @param options.holdsTokens whether it keeps the issued tokens, which must never be evicted
  */
 export function redisCheck(url: string, { holdsTokens }: { readonly holdsTokens: boolean }): Check {
   return {
@@ -30,7 +30,7 @@ export function redisCheck(url: string, { holdsTokens }: { readonly holdsTokens:
   };
 }
 
-/** A Redis that refuses writes when it is full keeps old entries and takes no new ones. */
+/** Judges the eviction policy: a Redis that refuses writes when it is full keeps old entries and takes no new ones. */
 function judgeMemory(info: string, holdsTokens: boolean) {
   const valueAt = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1] ?? '';
   const policy = valueAt('maxmemory_policy');

@@ -4,16 +4,16 @@ import type { Clock } from '../../base/clock.ts';
 import type { Check } from './check.ts';
 
 type TokenCheckOptions = {
-  /** Of issued tokens. */
+  /** The records of issued tokens. */
   readonly records: TokenRecords;
-  /** Holds the token that is accepted while none is issued. */
+  /** The file with the token that is accepted while none is issued. */
   readonly sampleTokenFile: string;
-  /** Whether the environment gives a token, the hash of one, or an issuer of them. */
+  /** Whether the environment has a token, the hash of one, or an issuer. */
   readonly isOneGiven: boolean;
   readonly clock: Clock;
 };
 
-/** Is there a token that is accepted now? */
+/** Checks that a token is accepted at present. */
 export function tokenCheck({ records, sampleTokenFile, isOneGiven, clock }: TokenCheckOptions): Check {
   return {
     subject: 'access tokens',

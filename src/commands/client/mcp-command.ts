@@ -4,7 +4,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { type Address, reachGateway } from './reach-gateway.ts';
 
 /**
- * `mcp`: passes an agent's messages from standard input to `/mcp` of a gateway, and its answers to standard output, until the input ends.
+ * Runs `mcp`: passes an agent's messages from standard input to `/mcp` of a gateway, and its answers to standard output, until the input ends.
  * @throws UsageError, and as `reachGateway`
  */
 export async function runMcpCommand(environment: NodeJS.ProcessEnv, given: Address): Promise<void> {
@@ -32,7 +32,7 @@ export async function runMcpCommand(environment: NodeJS.ProcessEnv, given: Addre
   await gateway.close();
 }
 
-/** A notification has no answer, and says on standard error that nobody got it. */
+/** Answers a message that could not be delivered. A notification has no answer: its failure goes to standard error. */
 async function answerFailure(
   agent: StdioServerTransport,
   message: JSONRPCMessage,

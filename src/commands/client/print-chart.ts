@@ -2,13 +2,13 @@ import { printable } from '../printable.ts';
 import type { Screen } from './print-table.ts';
 import type { ShownColumn } from './read-table.ts';
 
-/** Blocks and colours of the series, in turn. */
+/** Blocks of the series, used in turn; so are the colours. */
 const blocks = ['█', '▓', '▒', '░'];
 const colours = [34, 32, 33, 35, 36, 31];
 
 /**
- * Draws a bar for each row: its numbers side by side, labelled by its first time or, without one, its first text. Behind it are the numbers
- * themselves, not their sum: nobody knows whether one of them means anything. A negative number has no bar.
+ * Draws a bar for each row: its numbers side by side, labelled by its first time or else its first text. After it are the numbers
+ * themselves, not their sum, which may be meaningless. A negative number has no bar.
  * @returns undefined if there is no number to draw
  */
 export function chartText(columns: readonly ShownColumn[], { width, hasColour }: Screen): string | undefined {
@@ -34,7 +34,7 @@ export function chartText(columns: readonly ShownColumn[], { width, hasColour }:
     let sum = 0;
     const bars = values.map((own, at) => {
       sum += own[row]!;
-      // The ends are rounded, not the lengths: a bar is as long as its sum.
+      // The ends are rounded, not the lengths, so that the length of a bar matches its sum.
       const end = most === 0 ? 0 : Math.round((Math.min(sum, most) / most) * room);
       const bar = block(at).repeat(end - drawn);
       drawn = end;
@@ -46,5 +46,5 @@ export function chartText(columns: readonly ShownColumn[], { width, hasColour }:
   return [legend, ...lines, ''].join('\n');
 }
 
-/** The largest, or 0; a hundred thousand rows are too many arguments of a call. */
+/** The largest number, or 0. Not `Math.max`: a hundred thousand rows are too many arguments. */
 const maxOf = (numbers: readonly number[]) => numbers.reduce((most, each) => Math.max(most, each), 0);

@@ -1,17 +1,17 @@
 import { printable } from '../printable.ts';
 import type { ShownColumn } from './read-table.ts';
 
-/** What the terminal can show. */
+/** The terminal's abilities. */
 export type Screen = {
   /** Characters of a line. */
   readonly width: number;
   readonly hasColour: boolean;
 };
 
-/** Characters of a cell that are always shown, if there are as many. */
+/** Minimum width of a column, unless all its cells are shorter. */
 const minCell = 8;
 
-/** Writes rows as a table of lines that fit the screen: long cells end with `…`, what does not fit at all is counted. */
+/** Writes rows as a table that fits the screen: long cells end with `…`, and columns that do not fit are counted. */
 export function tableText(columns: readonly ShownColumn[], { width, hasColour }: Screen): string {
   const shown: string[][] = [];
   let left = width;
@@ -39,20 +39,20 @@ export function tableText(columns: readonly ShownColumn[], { width, hasColour }:
 
 const plain = /^[ -~]*$/;
 const graphemes = new Intl.Segmenter();
-/** Characters that take two places of a terminal. Source: Unicode, UAX 11, those of East Asia, and emoji. */
+/** Characters that are two cells wide on a terminal. Source: Unicode, UAX 11: those of East Asia, and emoji. */
 const wide =
   /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 
-/** Places beyond those of any screen: what is left of a text is not looked at. */
+/** Wider than any screen: the rest of a longer text is ignored. */
 const maxPlaces = 1000;
 
-/** What a person takes for one character, and the places that it takes. */
+/** The graphemes of a text, with the cells that each takes on a terminal. */
 function* cellsOf(text: string): Generator<{ readonly text: string; readonly width: number }> {
   for (const { segment } of graphemes.segment(text))
     yield { text: segment, width: wide.test(segment) ? 2 : 1 };
 }
 
-/** The places of a terminal that a text takes. */
+/** The number of terminal cells that a text takes. */
 function lengthOf(text: string): number {
   if (plain.test(text)) return text.length;
   let sum = 0;

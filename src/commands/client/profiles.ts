@@ -7,11 +7,11 @@ import { GatewayError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/nearest-name.ts';
 import { UsageError } from '../command-line.ts';
 
-/** A gateway that a user asks, under a name of the user's own. */
+/** A gateway, to which a user has given a name. */
 export type Profile = { readonly url: string; readonly token?: string | undefined };
 
 const fileSchema = z.strictObject({
-  /** The profile that is taken where none is named. */
+  /** The default profile. */
   profile: z.string().optional(),
   profiles: z.record(z.string(), z.strictObject({ url: z.string(), token: z.string().optional() })),
 });
@@ -23,11 +23,11 @@ export function profilesFile(environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Reads the profile that is asked for by name, or else the one that the file names.
- * @param name as `--profile` or `SQG_PROFILE` has it
- * @param note tells the user what is wrong but stops nothing
- * @returns undefined if there is no file, or if it names none
- * @throws UsageError for a name that the file does not have; GatewayError `invalid_request` for a file that can't be read, or is of another form
+ * Reads the profile of this name, or else the file's default.
+ * @param name from `--profile` or `SQG_PROFILE`
+ * @param note prints a warning
+ * @returns undefined if there is no file, or it has no default
+ * @throws UsageError for a name that is not in the file; GatewayError `invalid_request` for a file that can't be read or parsed
  */
 export async function readProfile(
   environment: NodeJS.ProcessEnv,
@@ -37,7 +37,7 @@ export async function readProfile(
   const file = profilesFile(environment);
   const text = await readFile(file, 'utf8').catch(error => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
-    // It may name the gateway that is meant: without it the rows would be those of another.
+    // The file may name the gateway to use: without it, the rows would be those of another one.
     throw new GatewayError('invalid_request', `${file} can not be read: ${error.message}`);
   });
   if (text === undefined) {
@@ -62,7 +62,7 @@ function parseProfiles(file: string, text: string): z.infer<typeof fileSchema> {
   try {
     return fileSchema.parse(parse(text) ?? {});
   } catch (error) {
-    // Its lines may hold tokens: the place is named, the text is not.
+    // Its lines may contain tokens: the message has the position, not the text.
     const why =
       error instanceof z.ZodError
         ? error.issues.map(({ path, message }) => `${path.join('.') || 'file'}: ${message}`).join('; ')

@@ -10,27 +10,27 @@ import { reachGateway } from './reach-gateway.ts';
 import { type QueryArguments, readQueryArguments } from './read-arguments.ts';
 import { readTable } from './read-table.ts';
 
-/** What the command writes to. */
+/** The output of the command, and its environment. */
 export type QueryDeps = {
   readonly environment: NodeJS.ProcessEnv;
   /** Resolves when more may be written. */
   readonly out: { write(text: string | Uint8Array): unknown };
   readonly note: (line: string) => void;
-  /** Of the terminal; undefined: the output is no terminal. */
+  /** The terminal; undefined if the output is not one. */
   readonly screen: Screen | undefined;
   /** Ends `--watch`. */
   readonly signal: AbortSignal;
 };
 
-/** Formats that are for people, beside those of the gateway. */
+/** Formats for people, besides those of the gateway. */
 const ownFormats = ['table', 'chart'] as const;
 type ShownFormat = RowFormat | (typeof ownFormats)[number];
 
 export const shownFormats: readonly ShownFormat[] = [...ownFormats, ...formatNames];
 
 /**
- * `query <endpoint>`: asks a gateway, or the engine in this process, and prints the rows.
- * @returns whether that is done; not where the signal has ended it, which is how `--watch` is done
+ * Runs `query <endpoint>`: asks a gateway, or opens one in this process, and prints the rows.
+ * @returns false if the signal ended it half-way; ending `--watch` by the signal is success
  * @throws UsageError, GatewayError
  */
 export async function runQueryCommand(deps: QueryDeps, args: readonly string[]): Promise<boolean> {
@@ -45,7 +45,7 @@ export async function runQueryCommand(deps: QueryDeps, args: readonly string[]):
       await sleep(asked.everySeconds * 1000, undefined, { signal: deps.signal }).catch(() => undefined);
       if (deps.signal.aborted) return true;
       tag = await printOnce(deps, gateway, { ...asked, format, tag }).catch(error => {
-        // A gateway that restarts, for example, is back a little later.
+        // For example a gateway that restarts is back a little later.
         if (deps.signal.aborted || !mayPass(error)) throw error;
         deps.note(error.message);
         return tag;
@@ -64,7 +64,7 @@ const mayPass = (error: unknown): error is GatewayError =>
   error instanceof GatewayError && (error.status === 429 || error.status >= 500);
 
 /**
- * Asks the gateway which parameters the saved query takes. Where it does not say, the query itself is asked, and says why.
+ * Asks the gateway which parameters the saved query takes, and refuses others. If it does not tell, the query itself runs and reports why.
  * @throws UsageError
  */
 async function refuseMistyped(
@@ -80,7 +80,7 @@ async function refuseMistyped(
   })
     .then(async response => (response.ok ? await response.json() : undefined))
     .catch(() => undefined);
-  // A gateway of another kind may answer anything.
+  // Something other than a gateway may answer anything.
   if (Array.isArray(listed?.parameters))
     refuseUnknown({ name: endpoint, parameters: listed.parameters }, given);
 }
@@ -96,11 +96,11 @@ function readFormat(text: string | undefined, screen: Screen | undefined): Shown
 
 type Asking = Pick<QueryArguments, 'endpoint' | 'parameters' | 'everySeconds'> & {
   readonly format: ShownFormat;
-  /** Of the rows that are shown already. */
+  /** The ETag of the rows shown so far. */
   readonly tag: string | undefined;
 };
 
-/** @returns the tag of what is shown now */
+/** @returns the ETag of the rows shown now */
 async function printOnce(
   { out, note, screen, signal }: QueryDeps,
   { url, token }: { readonly url: string; readonly token: string },
@@ -115,7 +115,7 @@ async function printOnce(
   });
   if (response.status === 304) return tag;
   try {
-    // JSON is short enough to be read first: with COMPAT=logflare a query that failed is a 200 as well.
+    // JSON is short enough to be read as a whole first: with COMPAT=logflare a failed query may be a 200.
     const isJson = response.headers.get('content-type')?.startsWith('application/json');
     const text = isJson ? await response.text() : undefined;
     if (!response.ok || text?.startsWith('{"error"')) throw failureOf(response, text ?? '');
@@ -127,7 +127,7 @@ async function printOnce(
       await out.write(shown);
     } else for await (const part of response.body ?? []) await out.write(part);
   } catch (error) {
-    // An answer that ends before its end: fetch says `terminated`.
+    // For an answer that breaks off, fetch throws `terminated`.
     throw error instanceof TypeError && !signal.aborted ? unreachable(url, error) : error;
   }
   if (response.headers.get('result-truncated') === '?1') {
@@ -168,21 +168,21 @@ function textFor(format: 'table' | 'chart', arrow: Uint8Array, screen: Screen): 
   );
 }
 
-/** What fetch says of a connection that failed is in its cause. */
+/** The error for a failed connection; fetch has the reason in `cause`. */
 function unreachable(url: string, error: unknown): GatewayError {
   const { cause, message } = error as Error; // of fetch
   const { code, message: why } = (cause ?? {}) as NodeJS.ErrnoException; // each may be missing
   return new GatewayError('unavailable', `${url} did not answer: ${why || code || message}`);
 }
 
-/** The gateway's own words; something else may have answered in its place. */
+/** The gateway's own message; something else may have answered in its place. */
 function failureOf(response: Response, text: string): GatewayError {
   try {
     const { code, message } = JSON.parse(text).error;
-    // It may quote a row.
+    // The message may quote a row.
     return new GatewayError(code, printable(`${message} (${code})`));
   } catch {
-    // With COMPAT=logflare it has neither code nor message.
+    // With COMPAT=logflare a 401 has neither code nor message.
     if (response.status === 401) {
       return new GatewayError(
         'unauthorized',

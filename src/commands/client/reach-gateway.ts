@@ -11,13 +11,13 @@ import { readProfile } from './profiles.ts';
 
 /** A gateway that answers, and a token that it accepts. */
 export type Reached = {
-  /** What the paths of requests are behind, without a slash at its end: a proxy may have the gateway below a path. */
+  /** The base URL of requests, without a trailing slash. It may have a path, for a gateway behind a proxy. */
   readonly url: string;
   readonly token: string;
   close(): Promise<void>;
 };
 
-/** Where to ask, as options say it. */
+/** The options that name a gateway. */
 export type Address = {
   readonly url?: string | undefined;
   readonly token?: string | undefined;
@@ -25,9 +25,9 @@ export type Address = {
 };
 
 /**
- * Reaches the gateway of `--url`, of `--profile`, of the environment (`GATEWAY_URL`, `SQG_PROFILE`), or of the profile that the user's file
- * takes by default, the first of these. Without any, one is opened in this process, over the engine and the data that the configuration
- * names; it listens on the loopback interface with a token of its own.
+ * Reaches a gateway: the first of `--url`, `--profile`, the environment (`GATEWAY_URL`, `SQG_PROFILE`) and the default of the user's
+ * profiles. Without any of these, one is opened in this process, over the engine and the data of the configuration; it listens on the
+ * loopback interface with a token of its own.
  * @throws UsageError, ConfigError, GatewayError, and as `composeGateway`
  */
 export async function reachGateway(
@@ -36,16 +36,16 @@ export async function reachGateway(
   note: (line: string) => void = () => undefined,
 ): Promise<Reached> {
   const named = given.profile ?? (environment.SQG_PROFILE || undefined);
-  // An option that is empty, as of a variable that is not set, is no wish for the rows that are here.
+  // An empty option, for instance from an unset shell variable, must not fall back to the rows that are here.
   const ofUrl = given.profile === undefined ? environment.GATEWAY_URL || undefined : undefined;
   const ownUrl = given.url ?? ofUrl;
   const profile = await readProfile(environment, named, note);
   const address = ownUrl ?? profile?.url;
   if (address === undefined) return openOwnGateway(environment);
   const url = baseOf(address);
-  // A token is for its own gateway: that of a profile goes nowhere else.
+  // A profile's token is sent only to its own gateway.
   const kept = profile && baseOf(profile.url) === url ? profile.token : undefined;
-  // ACCESS_TOKEN is that of a gateway that runs here.
+  // ACCESS_TOKEN belongs to a gateway of this environment.
   const ofEnvironment = environment.GATEWAY_TOKEN || (ownUrl && environment.ACCESS_TOKEN);
   const token = given.token ?? (ownUrl ? ofEnvironment || kept : kept || ofEnvironment);
   if (!token) {
@@ -72,7 +72,7 @@ function baseOf(address: string): string {
 
 async function openOwnGateway(environment: NodeJS.ProcessEnv): Promise<Reached> {
   const own = { HOST: '127.0.0.1', PORT: '0', COMPAT: '', WARM_IN_PROCESS: 'false', METRICS_NEED_TOKEN: '' };
-  // As the gateway itself has it, for its data are here.
+  // Read as the gateway itself would, because its data are used.
   const { SAMPLE_ROWS, SQL_DIR } = readConfig(environment);
   const config = readConfig({ ...environment, ...own, SAMPLE_ROWS: String(SAMPLE_ROWS), SQL_DIR });
   const [{ composeGateway }, { prepareData }] = await Promise.all([

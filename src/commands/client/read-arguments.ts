@@ -1,6 +1,6 @@
 import { parseCommand, readAssignments, UsageError } from '../command-line.ts';
 
-/** Options of the command; what else begins with two hyphens is a parameter of the saved query. */
+/** Options of the command; anything else that begins with two hyphens is a parameter of the saved query. */
 const options = {
   param: { type: 'string', multiple: true },
   sql: { type: 'string' },
@@ -13,7 +13,7 @@ const options = {
   help: { type: 'boolean' },
 } as const;
 
-/** What `query` was asked for. */
+/** The parsed arguments of `query`. */
 export type QueryArguments = {
   readonly endpoint: string;
   /** Parameters of the saved query, and `sql`. */
@@ -29,7 +29,7 @@ export type QueryArguments = {
 const defaultEverySeconds = 5;
 
 /**
- * Reads the arguments of `query`: `--project abc` is the parameter `project`, as `--param project=abc` is.
+ * Parses the arguments of `query`: `--project abc` sets the parameter `project`, as does `--param project=abc`.
  * @throws UsageError
  */
 export function readQueryArguments(args: readonly string[]): QueryArguments {
@@ -41,7 +41,7 @@ export function readQueryArguments(args: readonly string[]): QueryArguments {
     if (name === '' || Object.hasOwn(options, name)) {
       const isSeparate = name !== '' && !argument.includes('=') && takesValue(name);
       if (isSeparate && value === undefined) throw new UsageError(`--${name} has no value`);
-      // The value of an option may begin with hyphens, as a comment of SQL does.
+      // The value of an option may begin with hyphens, as SQL with a comment does.
       own.push(isSeparate ? `${argument}=${args[++at]}` : argument);
     } else {
       if (value === undefined) throw new UsageError(`--${name} has no value`);

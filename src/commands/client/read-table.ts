@@ -1,9 +1,9 @@
 import { type DataType, Type, tableFromIPC } from '@uwdata/flechette';
 
-/** What a column holds, as far as it is shown in another way. */
+/** The kind of a column, as far as it matters for showing it. */
 export type ShownKind = 'number' | 'time' | 'other';
 
-/** A column with its values as texts; null is NULL. */
+/** A column with its values as texts; null means NULL. */
 export type ShownColumn = {
   readonly name: string;
   readonly kind: ShownKind;
@@ -11,7 +11,7 @@ export type ShownColumn = {
 };
 
 /**
- * Reads rows with their types, for people.
+ * Reads rows with their types, to show them to people.
  * @param bytes an Arrow stream
  */
 export function readTable(bytes: Uint8Array): ShownColumn[] {
@@ -52,7 +52,7 @@ function textOf(value: unknown, type: DataType): string {
   }
 }
 
-/** The value of an array or a record, whose scalars are texts or numbers of JSON. */
+/** The value of an array or a record, with texts or JSON numbers as scalars. */
 function plainOf(value: unknown, type: DataType): unknown {
   if (value === null || value === undefined) return null;
   if (type.typeId === Type.List && 'children' in type) {

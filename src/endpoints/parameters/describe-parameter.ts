@@ -1,7 +1,7 @@
 import type { EndpointDefinition, ParameterDefinition } from '../definition.ts';
 import { allowedValues } from './read-parameter.ts';
 
-/** The description of a parameter in OpenAPI and GraphQL: that of the header, its bounds, and those of the endpoint's window. */
+/** The description of a parameter in OpenAPI and GraphQL: the header's, with the parameter's bounds and those of the endpoint's window. */
 export function describeParameter(
   { window }: Pick<EndpointDefinition, 'window'>,
   parameter: ParameterDefinition,
@@ -16,7 +16,7 @@ export function describeParameter(
   return description;
 }
 
-/** Sentences on what a value may be, and what stands for none. */
+/** Sentences about the allowed values and the default. */
 function boundsOf(parameter: ParameterDefinition): string[] {
   const { type, min, max, minLength, maxLength, pattern, default: given } = parameter;
   const isBounded = [min, max, minLength, maxLength, pattern].some(bound => bound !== undefined);

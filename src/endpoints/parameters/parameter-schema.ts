@@ -18,7 +18,7 @@ const scalarTypes = Object.keys(valueTypes) as ParameterType[]; // the keys of a
 
 const length = z.int().min(0).max(65_536);
 
-/** A parameter as a header writes it. */
+/** A parameter as written in a header. */
 const written = z.strictObject({
   type: z.enum([...textTypes, ...scalarTypes]),
   description,
@@ -36,21 +36,21 @@ const written = z.strictObject({
   typeName: identifier.optional(),
 });
 
-/** Whether values of a type have an order, by which they can be bounded. */
+/** Whether values of a type are ordered, so that they can have bounds. */
 function isOrdered(type: Parameter['type']): boolean {
   return typeOf(type).compare !== undefined;
 }
 
 const isText = (type: Parameter['type']) => type === 'string' || type === 'STRING';
 
-/** Reads a parameter of a header; its bounds, default and examples are made canonical, and must fit each other. */
+/** Parses a parameter of a header; its bounds, default and examples become canonical, and must fit each other. */
 export const parameterSchema = written.transform((raw, context): Parameter => {
   const refuse = (key: string, message: string) =>
     context.issues.push({ code: 'custom', path: [key], message, input: raw });
   rejectKeys(raw, refuse);
   const { type, repeated, required, description: text, minLength, maxLength, pattern, typeName } = raw;
   const bare: Parameter = { type, description: text, repeated, required, minLength, maxLength, typeName };
-  // Values are read by what has been read before them: bounds by the type alone, the default by all bounds.
+  // Each value is checked against what was read before it: bounds against the type, the default against all bounds.
   const read = (key: string, parameter: Parameter, value: unknown, path: (string | number)[] = [key]) => {
     const found = readParameter({ ...parameter, required: true }, asJson(value));
     if (!('wrong' in found)) return found.value ?? undefined;
@@ -74,7 +74,7 @@ export const parameterSchema = written.transform((raw, context): Parameter => {
     const example = read('examples', bounded, value, ['examples', at]);
     return example === undefined ? [] : [example];
   });
-  // Neither a default nor an example is an alias: readers of the schemas see the values themselves.
+  // Aliases are read last, so that neither the default nor an example can be one: schemas show the values themselves.
   const aliases = readAliases(raw.aliases, (alias, value) =>
     one('aliases', unvalued, value, ['aliases', alias]),
   );
@@ -82,7 +82,7 @@ export const parameterSchema = written.transform((raw, context): Parameter => {
   return { ...bounded, default: given, examples, aliases };
 });
 
-/** YAML has numbers that JSON has not, such as `.inf`; they become the words for them. */
+/** Replaces YAML's numbers that JSON lacks, such as `.inf`, by words. */
 function asJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asJson);
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
@@ -97,7 +97,7 @@ function readAliases(
   return Object.fromEntries(entries);
 }
 
-/** An alias means a value that is listed, or is one of its own; another text is a typing error. */
+/** Refuses aliases that mean neither a listed value nor themselves: they are typing errors. */
 function rejectBadAliases(
   aliases: Readonly<Record<string, string>> | undefined,
   values: readonly string[] = [],
@@ -115,7 +115,7 @@ function textOf(value: ParameterValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Refuses keys that mean nothing for the type. */
+/** Refuses keys that have no meaning for the type. */
 function rejectKeys(raw: z.output<typeof written>, refuse: (key: string, message: string) => void): void {
   const { type } = raw;
   const only = (keys: readonly (keyof typeof raw)[], isAllowed: boolean, types: string) => {
@@ -140,7 +140,7 @@ function rejectKeys(raw: z.output<typeof written>, refuse: (key: string, message
   }
 }
 
-/** The values of an enum are names in GraphQL. */
+/** Refuses enum values that are not valid GraphQL names. */
 function rejectBadEnum(
   values: readonly unknown[] | undefined,
   refuse: (key: string, message: string) => void,

@@ -5,28 +5,28 @@ import { patternProblem } from '../../googlesql/values/pattern-size.ts';
 import type { Parameter, ParameterValue } from './parameter.ts';
 import { type ValueType, valueTypes } from './value-types.ts';
 
-/** The canonical value of a parameter, or what is wrong with what was sent and what is allowed. */
+/** The canonical value of a parameter, or what is wrong with the value sent and what is allowed. */
 export type ReadParameter = { readonly value: ParameterValue | null } | Refused;
 
 type Refused = { readonly wrong: string; readonly allowed: string };
 
-/** Characters of a value. */
+/** Maximum characters of a value. */
 export const maxValueLength = 4096;
-/** Characters of a pattern. */
+/** Maximum characters of a pattern. */
 export const maxPatternLength = 1024;
-/** Elements of a repeated parameter, and characters of all of them. */
+/** Maximum elements of a repeated parameter, and maximum characters of all elements together. */
 const maxElements = 1000;
 const maxListLength = 65_536;
 
 /**
  * Reads the value of a parameter: text from a query string, JSON values from a body, a header or a GraphQL argument. Equal values
- * come out as equal texts, whatever their spelling; without a value that is the default, or null, or no elements.
+ * become equal texts, however they are spelled. Without a value the result is the default, or null, or an empty list.
  */
 export function readParameter(parameter: Parameter, raw: unknown): ReadParameter {
   return parameter.repeated ? readList(parameter, raw) : readOne(parameter, raw);
 }
 
-/** What a parameter takes, in words. */
+/** The allowed values of a parameter, in words. */
 export function allowedValues(parameter: Parameter): string {
   const { type, values, min, max, minLength, maxLength, pattern } = parameter;
   if (values) return values.length === 1 ? values[0]! : `one of ${values.join(', ')}`;
@@ -93,7 +93,7 @@ function readElement(parameter: Parameter, raw: unknown): ReadParameter {
   return isNothing ? { wrong: 'is empty', allowed: allowedValues(parameter) } : readText(parameter, text);
 }
 
-/** A text that was sent once is split at its commas, and its empty parts are left out; JSON has commas of its own. */
+/** The elements of a repeated parameter. A single text is split at its commas, and empty parts are dropped; JSON is not split. */
 function elementsOf(type: Parameter['type'], raw: unknown): readonly unknown[] {
   if (raw === undefined || raw === null || raw === '') return [];
   if (Array.isArray(raw)) return raw;
@@ -101,7 +101,7 @@ function elementsOf(type: Parameter['type'], raw: unknown): readonly unknown[] {
   return raw.split(',').filter(part => part !== '');
 }
 
-/** The text of what was sent: `''` where nothing was. */
+/** The text of the value sent; empty if none was. */
 function toText(type: Parameter['type'], raw: unknown): string | Refused {
   if (raw === undefined || raw === null) return '';
   if (typeof raw === 'number') return numberText(type, raw);
@@ -110,7 +110,7 @@ function toText(type: Parameter['type'], raw: unknown): string | Refused {
   return readPlainText(text, maxValueLength);
 }
 
-/** A text as it was sent, where it is one that every engine takes. */
+/** Checks that a value is a text that every engine accepts, and returns it unchanged. */
 export function readPlainText(raw: unknown, maxLength: number): string | Refused {
   if (raw === undefined || raw === null) return '';
   const text = typeof raw === 'number' || typeof raw === 'boolean' ? String(raw) : raw;
@@ -127,7 +127,7 @@ export function readPlainText(raw: unknown, maxLength: number): string | Refused
   return text;
 }
 
-/** Digits that every FLOAT64 keeps: of a JSON number with more of them some may be lost. */
+/** Digits that every FLOAT64 keeps; a JSON number with more may lose some. */
 const keptDigits = 15;
 
 function numberText(type: Parameter['type'], value: number): string | Refused {
@@ -139,7 +139,7 @@ function numberText(type: Parameter['type'], value: number): string | Refused {
   return { wrong: `is ${value}, a JSON number ${what}`, allowed: 'its digits as a string' };
 }
 
-/** Whether a JSON number is what its text was. */
+/** Whether a parsed JSON number certainly equals its text. */
 function isExactNumber(value: number): boolean {
   if (Number.isInteger(value)) return Number.isSafeInteger(value);
   const digits = String(value)
@@ -151,7 +151,7 @@ function isExactNumber(value: number): boolean {
 function jsonText(value: object): string | undefined {
   let isExact = true;
   const check = (_name: string, inner: unknown) => {
-    // JSON.stringify would make null of what is beyond FLOAT64.
+    // JSON.stringify would turn a number beyond FLOAT64 into null.
     if (typeof inner === 'number')
       isExact &&= Number.isInteger(inner) ? Number.isSafeInteger(inner) : Number.isFinite(inner);
     return inner;
@@ -195,7 +195,7 @@ function isWithinBounds(parameter: Parameter, value: string): boolean {
   return wanted === undefined || compiled(wanted).matcher(value).find();
 }
 
-/** Patterns of headers; there are few. */
+/** Compiled patterns of headers; there are few. */
 const compiledPatterns = new Map<string, RE2JS>();
 
 function compiled(text: string): RE2JS {
@@ -207,7 +207,7 @@ function compiled(text: string): RE2JS {
 /** Recently seen patterns, accepted and refused: compiling one is most of the work of planning a request. */
 const verdicts = new LRUCache<string, { readonly problem: string | undefined }>({ max: 1000 });
 
-/** What RE2 in the warehouse would refuse, found out before anything is paid for. */
+/** Why RE2 in the warehouse would refuse a pattern, found before a query is paid for; undefined if it would not. */
 export function problemOfPattern(text: string): string | undefined {
   let verdict = verdicts.get(text);
   if (!verdict) {
@@ -233,7 +233,7 @@ function quote(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }
 
-/** The type that the SQL of a query sees. */
+/** The type of a parameter in the SQL. */
 export function scalarTypeOf({ type }: Pick<Parameter, 'type'>): ParameterType {
   return type in valueTypes ? (type as ParameterType) : 'STRING'; // a key of the table of types
 }

@@ -2,7 +2,7 @@ import type { QueryParameter } from '../../engine/engine.ts';
 import type { ParameterDefinition } from '../definition.ts';
 import { scalarTypeOf } from './read-parameter.ts';
 
-/** A value of a parameter, with the type that the SQL sees. */
+/** A parameter's value with its type in the SQL. */
 export function typedParameter(
   name: string,
   declared: Pick<ParameterDefinition, 'type'> | undefined,
@@ -12,7 +12,7 @@ export function typedParameter(
   return type === 'STRING' ? { name, value } : { name, value, type };
 }
 
-/** A parameter that has no value: NULL, or no elements. */
+/** A parameter without a value: NULL, or an empty list. */
 export function withoutValue(
   declared: Pick<ParameterDefinition, 'name' | 'type' | 'repeated'>,
 ): QueryParameter {

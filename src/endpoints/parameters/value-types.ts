@@ -4,11 +4,11 @@ import { parseJson } from '../../googlesql/json/parse-json.ts';
 
 /** How the texts of one type are read. */
 export type ValueType = {
-  /** The one text that all spellings of a value share, in the form of BigQuery's REST API; undefined for a text that is no value. */
+  /** The canonical text of a value, in the form of BigQuery's REST API; undefined for text that is not a value of the type. */
   readonly read: (text: string) => string | undefined;
-  /** What is allowed, for messages. */
+  /** The allowed values, for messages. */
   readonly allowed: string;
-  /** Orders two canonical texts, where values can have bounds. */
+  /** Compares two canonical texts; absent if values can't have bounds. */
   readonly compare?: (one: string, other: string) => number;
 };
 
@@ -62,7 +62,7 @@ function readBytes(text: string): string | undefined {
   const bare = text.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '');
   if (!/^[A-Za-z0-9+/]*$/.test(bare)) return undefined;
   const bytes = Buffer.from(bare, 'base64');
-  // What no bytes have as their base64 is refused: a lone character, or bits beyond the last byte.
+  // Text that is not the base64 of any bytes is refused: a lone character, or bits beyond the last byte.
   return bytes.toString('base64').replace(/=+$/, '') === bare ? bytes.toString('base64') : undefined;
 }
 
@@ -86,7 +86,7 @@ function readFloat(text: string): string | undefined {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-/** Decimal places that are kept when two values are compared: those of BIGNUMERIC. */
+/** Decimal places for comparing two values: those of BIGNUMERIC. */
 const places = 38;
 
 function scaled(text: string): bigint {
@@ -95,8 +95,8 @@ function scaled(text: string): bigint {
 }
 
 /**
- * Nothing is rounded: a digit too many is refused.
- * @param limit what the value, times ten to the power of `scale`, must be below
+ * Nothing is rounded: too many digits are refused.
+ * @param limit exclusive bound of the value times ten to the power of `scale`
  */
 function readDecimal(text: string, scale: number, limit: bigint): string | undefined {
   const match = /^([+-]?)(\d{0,100})\.?(\d{0,100})(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
@@ -120,7 +120,7 @@ function readTimestamp(text: string): string | undefined {
 const date = String.raw`\d{4}-\d{1,2}-\d{1,2}`;
 const time = String.raw`\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d{1,9})?)?`;
 const dateOnly = new RegExp(`^${date}$`);
-/** UTC is the zone of all DATETIMEs that the service itself writes as instants. */
+/** A DATETIME, with or without `Z`: the service itself writes them as instants in UTC. */
 const civil = new RegExp(`^${date}(?:[Tt ]${time})?[Zz]?$`);
 const timeOnly = new RegExp(`^${time}$`);
 
@@ -136,7 +136,7 @@ function readTime(text: string): string | undefined {
   return timeOnly.test(text) ? withoutZone(readTimestamp(`1970-01-01T${text}`))?.slice(11) : undefined;
 }
 
-/** Without the Z, and without the zeros that end its fraction. */
+/** The text without its Z and the trailing zeros of its fraction. */
 function withoutZone(timestamp: string | undefined): string | undefined {
   return timestamp?.slice(0, -1).replace(/\.?0+$/, '');
 }
