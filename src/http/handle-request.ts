@@ -119,10 +119,9 @@ function openSpan(request: IncomingMessage, response: ServerResponse): Span | un
 function listen(serving: Serving, incoming: Incoming): void {
   const { receiveTimeoutMs: timeoutMs } = serving;
   const { request } = incoming;
-  if (lacksHost(request)) {
-    const message = 'The Host header is missing; HTTP/1.1 demands it';
-    refuse(serving, incoming, new GatewayError('invalid_request', message));
-  } else if (!isShortGraphql(request)) answerFast(serving, incoming, undefined);
+  const hostFault = faultOfHost(request);
+  if (hostFault !== undefined) refuse(serving, incoming, new GatewayError('invalid_request', hostFault));
+  else if (!isShortGraphql(request)) answerFast(serving, incoming, undefined);
   else {
     collectBody(request, { maxBytes: maxShortGraphql, timeoutMs }, body => {
       if (body instanceof GatewayError) refuse(serving, incoming, body);
@@ -218,9 +217,17 @@ function isShortGraphql(request: IncomingMessage): boolean {
   );
 }
 
-/** RFC 9112, section 3.2. */
-function lacksHost({ headers, httpVersionMinor }: IncomingMessage): boolean {
-  return headers.host === undefined && httpVersionMinor > 0;
+/** RFC 9112, section 3.2. Of two Host headers a proxy may go by the other one. */
+function faultOfHost({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): string | undefined {
+  if (headers.host === undefined) {
+    return httpVersionMinor > 0 ? 'The Host header is missing; HTTP/1.1 demands it' : undefined;
+  }
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1 ? 'There is more than one Host header' : undefined;
 }
 
 /** A 405 lists the allowed methods (RFC 9110, section 15.5.6). */

@@ -163,6 +163,8 @@ describe('contract 2.15, 2.16: a malformed request gets JSON and the right statu
   const head = `Host: x\r\nX-API-KEY: ${testToken}\r\n`;
 
   test.each([
+    ['two Host headers', `GET ${logs}?project=ours HTTP/1.1\r\n${head}host: y\r\nConnection: close\r\n\r\n`, 400, 'invalid_request'],
+    ['two Host headers by HTTP/1.0', `GET ${logs}?project=ours HTTP/1.0\r\n${head}Host: x\r\n\r\n`, 400, 'invalid_request'],
     ['HTTP/1.1 without Host', `GET ${logs}?project=ours HTTP/1.1\r\nX-API-KEY: ${testToken}\r\nConnection: close\r\n\r\n`, 400, 'invalid_request'],
     ['an Expect of something else', `POST ${logs} HTTP/1.1\r\n${head}Expect: the-unexpected\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`, 417, 'expectation_failed'],
     ['a coded body', `POST ${logs} HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`, 415, 'unsupported_media_type'],
