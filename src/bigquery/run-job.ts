@@ -83,15 +83,18 @@ async function runNamed(deps: JobDeps, request: JobRequest, { named, reading }: 
     const result = await waitForResult(deps, job, reading);
     return { ...result, receipt: await readReceipt(deps, job, result) };
   } catch (error) {
-    if (deps.limit.signal.aborted || mayStillRun(error)) cancel(deps, job);
+    const hasStarted = job !== named;
+    if (deps.limit.signal.aborted || mayStillRun(error, hasStarted)) cancel(deps, job);
     throw error;
   }
 }
 
 /** Whether the job may still run, or still have unread rows: only our request failed, or the rows were enough. */
-function mayStillRun(error: unknown): boolean {
+function mayStillRun(error: unknown, hasStarted: boolean): boolean {
   if (error instanceof GatewayError) return true;
   if (!(error instanceof BigQueryFailure)) return false;
+  // Rows of a job that has failed, or of one that runs, may not be read: BigQuery says so in the same words.
+  if (hasStarted && (error.status === 401 || error.status === 403)) return true;
   return saysNothingOfJob.has(error.reason) || failureRow(error).remedy === 'retry';
 }
 

@@ -229,6 +229,16 @@ test('a job that found no table is not lost: it has failed', async () => {
   expect(counts()).toEqual({ insert: 1, results: 1 });
 });
 
+test.each([
+  [401, 'authError'],
+  [403, 'accessDenied'],
+  [403, 'somethingNew'],
+])('a job whose rows are refused with %i %s is cancelled: it may still run', async (status, reason) => {
+  const { run, counts } = await open({ results: [incomplete, refusal(status, reason)] });
+  await expect(run()).rejects.toMatchObject({ code: 'engine_failed' });
+  await vi.waitFor(() => expect(counts()).toEqual({ insert: 1, results: 2, cancel: 1 }));
+});
+
 test('a job that twice answers with a backend error has failed, and another one is started', async () => {
   const fault = refusal(503, 'backendError');
   const { run, counts, events } = await open({ results: [fault, fault, complete(['1'])] });
