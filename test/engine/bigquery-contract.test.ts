@@ -37,7 +37,9 @@ test('a caller who leaves cancels the job within a second, and an answer says wh
   const sql =
     'select count(*) as n from unnest(generate_array(1, 100000)) as a, unnest(generate_array(1, 100000)) as b where a * b > 7';
   const running = engine.run({ ...statement, sql }, { signal: caller.signal, timeoutMs: 20_000 });
-  setTimeout(() => caller.abort(new Error('gone')), 100);
+  const jobs = () => warehouse.asked.filter(({ what }) => what === 'insert').length;
+  await vi.waitFor(() => expect(jobs()).toBe(2));
+  caller.abort(new Error('gone'));
   await expect(running).rejects.toThrow();
   const tookMs = startLoopClock();
   while (!warehouse.asked.some(({ what }) => what === 'cancel'))
