@@ -224,6 +224,21 @@ describe('what is shown', () => {
     );
   });
 
+  test('fields of records have whatever names', async () => {
+    const fields = ['__proto__', 'constructor', 'toJSON', 'a'].map(
+      name => ({ name, type: 'INT64', mode: 'NULLABLE' }) as const,
+    );
+    const inner = '{"__proto__":1,"constructor":2,"toJSON":3,"a":null}';
+    const columns = [
+      { name: 'one', type: 'STRUCT', mode: 'NULLABLE', fields },
+      { name: 'many', type: 'STRUCT', mode: 'REPEATED', fields },
+    ] as const;
+    const table = readTable(
+      await writeRows('arrow', columns, bodyOf([`{"one":${inner},"many":[${inner}]}`])),
+    );
+    expect(table.map(({ cells }) => cells[0])).toEqual([inner, `[${inner}]`]);
+  });
+
   test('a table fits the screen: long cells are cut, columns without room are named', () => {
     const columns = [
       column('n', 'number', '1', '20'),

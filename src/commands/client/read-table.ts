@@ -20,11 +20,23 @@ export function readTable(bytes: Uint8Array): ShownColumn[] {
     useBigIntTimestamp: true,
     useDecimalInt: true,
   });
+  for (const { data } of table.children) data.forEach(nameByPlace);
   return table.schema.fields.map(({ name, type }, at) => ({
     name,
     kind: kindOf(type),
     cells: [...table.getChildAt(at)].map(value => (value === null ? null : textOf(value, type))),
   }));
+}
+
+/** A batch of values, those of records with the names of their fields. */
+type Batch = { readonly names?: string[]; readonly children?: readonly Batch[] };
+
+/** Lets records have their values by the places of their fields: no object takes a value named `__proto__`. */
+function nameByPlace({ names, children = [] }: Batch): void {
+  names?.forEach((_, at) => {
+    names[at] = String(at);
+  });
+  children.forEach(nameByPlace);
 }
 
 function kindOf({ typeId }: DataType): ShownKind {
@@ -60,10 +72,8 @@ function plainOf(value: unknown, type: DataType): unknown {
     return Array.from(value as Iterable<unknown>, each => plainOf(each, element!.type)); // a vector
   }
   if (type.typeId === Type.Struct && 'children' in type) {
-    const record = value as Readonly<Record<string, unknown>>; // an object by field
-    return Object.fromEntries(
-      type.children.map(field => [field.name, plainOf(record[field.name], field.type)]),
-    );
+    const record = value as Readonly<Record<string, unknown>>; // by the places of its fields
+    return Object.fromEntries(type.children.map(({ name, type }, at) => [name, plainOf(record[at], type)]));
   }
   if (typeof value === 'boolean' || typeof value === 'number') {
     return type.typeId === Type.Bool || type.typeId === Type.Float ? value : textOf(value, type);
