@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { replaceFile } from '../base/replace-file.ts';
 
@@ -34,13 +35,28 @@ export function replicasOf(databasePath: string): readonly [string, string] {
  * @param databasePath the first file, which is current until another one was written
  */
 export function readCurrent(databasePath: string): Current {
-  let text: string;
   try {
-    text = readFileSync(pointerOf(databasePath), 'utf8');
+    return currentOf(databasePath, readFileSync(pointerOf(databasePath), 'utf8'));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // every fs error has a code
-    return { path: databasePath, loads: {}, version: '' };
+    return firstCurrent(databasePath, error);
   }
+}
+
+/** The same for who has other work meanwhile: a disk may be slow. */
+export async function readCurrentAsync(databasePath: string): Promise<Current> {
+  try {
+    return currentOf(databasePath, await readFile(pointerOf(databasePath), 'utf8'));
+  } catch (error) {
+    return firstCurrent(databasePath, error);
+  }
+}
+
+function firstCurrent(path: string, error: unknown): Current {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // that of JSON has no code
+  return { path, loads: {}, version: '' };
+}
+
+function currentOf(databasePath: string, text: string): Current {
   const { file, ...facts }: Omit<Current, 'path' | 'version'> & { file: string } = JSON.parse(text); // written by `publish`
   return { path: join(dirname(databasePath), basename(file)), ...facts, version: text };
 }

@@ -1,4 +1,4 @@
-import { type Current, readCurrent } from '../duckdb/replicas.ts';
+import { readCurrent, readCurrentAsync } from '../duckdb/replicas.ts';
 import { createRowsList, rowsFolderOf } from './accepted-rows.ts';
 
 type FollowOptions = {
@@ -24,31 +24,33 @@ export function followLoads({ databasePath, onLoaded, onLeft }: FollowOptions): 
   const listWaiting = createRowsList(rowsFolderOf(databasePath));
   let known = readCurrent(databasePath);
   let ticks = 0;
+  let isLooking = false;
+  let isOver = false;
   const timer = setInterval(() => {
-    const current = lookAt(databasePath) ?? known;
-    if (current.version !== known.version) {
-      const changed = Object.keys(current.loads).filter(
-        source => current.loads[source] !== known.loads[source],
-      );
-      known = current;
-      if (changed.length > 0) onLoaded(changed);
-    }
+    if (!isLooking) void look();
     if (++ticks % 10 === 0) void takeOver();
   }, lookMs).unref();
+
+  async function look(): Promise<void> {
+    isLooking = true;
+    // A folder that can't be read now is looked at again; the engine's processes report it.
+    const current = await readCurrentAsync(databasePath).catch(() => known);
+    isLooking = false;
+    if (isOver || current.version === known.version) return;
+    const changed = Object.keys(current.loads).filter(
+      source => current.loads[source] !== known.loads[source],
+    );
+    known = current;
+    if (changed.length > 0) onLoaded(changed);
+  }
 
   async function takeOver(): Promise<void> {
     const files = await listWaiting().catch(() => []);
     if (files.some(({ acceptedMs }) => Math.abs(Date.now() - acceptedMs) > leftMs)) onLeft();
   }
 
-  return () => clearInterval(timer);
-}
-
-/** A folder that can't be read now is looked at again; the engine's processes report it. */
-function lookAt(databasePath: string): Current | undefined {
-  try {
-    return readCurrent(databasePath);
-  } catch {
-    return undefined;
-  }
+  return () => {
+    isOver = true;
+    clearInterval(timer);
+  };
 }
