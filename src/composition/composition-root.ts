@@ -121,6 +121,7 @@ export async function composeGateway(
     loading,
     graphql: await openGraphql(config, { pipeline, endpoints, store, emit, pages }),
     pages,
+    hasGraphiql: pages !== undefined && isGraphiqlServed(config),
     sample: pageSample,
     schedule: warming.schedule,
     metrics: shareNext(() => metricsResponse(metrics)),
@@ -311,15 +312,16 @@ type GraphqlDeps = {
   readonly emit: (event: GatewayEvent) => void;
 };
 
+const isGraphiqlServed = ({ GRAPHIQL, NODE_ENV }: Config) => GRAPHIQL ?? NODE_ENV !== 'production';
+
 /** Makes the handler of the GraphQL route, with the documents that clients may name by hash. */
 async function openGraphql(config: Config, { pipeline, endpoints, store, emit, pages }: GraphqlDeps) {
   const { GRAPHQL_OPERATIONS_FILE: file } = config;
-  const isGraphiqlServed = config.GRAPHIQL ?? config.NODE_ENV !== 'production';
   const listed = file ? await readOperationList(file) : undefined;
   return createGraphqlHandler({
     pipeline,
     endpoints,
-    page: isGraphiqlServed ? acceptEncoding => pages?.page('graphiql', acceptEncoding) : undefined,
+    page: isGraphiqlServed(config) ? acceptEncoding => pages?.page('graphiql', acceptEncoding) : undefined,
     persisted: { listed, documents: createDocumentStore(store) },
     onFault: (requestId, cause) => emit({ type: 'http.bug', requestId, cause }),
     onRefused: code => emit({ type: 'http.refused', code }),

@@ -11,6 +11,8 @@ import type { PageFiles } from './page-files.ts';
 export type PageDeps = {
   /** Absent where no pages are served. */
   readonly pages: PageFiles | undefined;
+  /** Whether browsers get GraphiQL at `/graphql`. */
+  readonly hasGraphiql: boolean;
   /** What the page gets without a token; absent unless this gateway made its token itself, for this machine alone. */
   readonly sample: PageSample | undefined;
 };
@@ -25,7 +27,7 @@ type PageRoute =
  * @throws GatewayError `route_not_found`, and as `answerSample`
  */
 export async function answerPages(
-  { pages, sample }: PageDeps,
+  { pages, hasGraphiql, sample }: PageDeps,
   context: RequestContext,
   route: PageRoute,
 ): Promise<HttpResponse> {
@@ -49,7 +51,7 @@ export async function answerPages(
       return answerSample(sample, context);
     case 'home': {
       const page = prefersHtml(accept) ? await pages?.page('explorer', acceptEncoding) : undefined;
-      const response = page ?? json(home);
+      const response = page ?? json(hasGraphiql ? { ...home, graphiql: '/graphql' } : home);
       return { ...response, headers: { ...response.headers, vary: 'Accept, Accept-Encoding' } };
     }
   }

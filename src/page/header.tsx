@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { hasGraphiql } from './api/client.ts';
 import { keepTheme, readTheme, themes } from './theme.ts';
 
 type HeaderProps = { readonly hasToken: boolean; readonly onToken: () => void };
@@ -9,6 +10,8 @@ const signs = { auto: '◐', light: '☀', dark: '☾' } as const;
 /** Where else to go, the token, and the theme. */
 export function Header({ hasToken, onToken }: HeaderProps) {
   const [theme, setTheme] = useState(readTheme);
+  const [isServed, setServed] = useState(false);
+  useEffect(() => void hasGraphiql().then(setServed), []);
   const change = () => {
     const next = themes[(themes.indexOf(theme) + 1) % themes.length]!;
     keepTheme(next);
@@ -18,7 +21,7 @@ export function Header({ hasToken, onToken }: HeaderProps) {
     <header>
       <h1>Saved queries</h1>
       <nav aria-label="Other pages">
-        <a href="/graphql">GraphiQL</a>
+        {isServed && <a href="/graphql">GraphiQL</a>}
         <a href="/docs">API</a>
       </nav>
       <span class="spacer" />

@@ -55,6 +55,7 @@ test('programs that state no preference get the list of routes', async () => {
   expect(JSON.parse(body.toString())).toMatchObject({
     service: 'saved-query-gateway',
     endpoints: '/api/endpoints',
+    graphiql: '/graphql',
   });
 });
 
@@ -117,11 +118,22 @@ test.each([
   expect([status, JSON.parse(body.toString()).error.code]).toEqual([404, 'route_not_found']);
 });
 
+test('GRAPHIQL=false serves no GraphiQL, and the root lists none', async () => {
+  const bare = await openGateway({ environment: { GRAPHIQL: 'false' } });
+  try {
+    expect(Object.keys((await bare.get('/')).body)).not.toContain('graphiql');
+    expect((await bare.get('/graphql', { accept: browser })).status).toBe(400);
+  } finally {
+    await bare.close();
+  }
+});
+
 test('PAGES=false serves no page', async () => {
   const bare = await openGateway({ environment: { PAGES: 'false' } });
   const headers = { accept: browser };
   try {
-    expect((await bare.get('/', headers)).body.service).toBe('saved-query-gateway');
+    const { body } = await bare.get('/', headers);
+    expect([body.service, body.graphiql]).toEqual(['saved-query-gateway', undefined]);
     expect((await bare.get('/docs', headers)).status).toBe(404);
     expect((await bare.get('/graphql', headers)).status).toBe(400);
   } finally {

@@ -123,6 +123,16 @@ export async function readSample(): Promise<Sample> {
   }
 }
 
+/** Whether the gateway serves GraphiQL: its root says so to programs. */
+export async function hasGraphiql(): Promise<boolean> {
+  try {
+    const response = await fetch('/', { headers: { accept: 'application/json' } });
+    return 'graphiql' in (await response.json());
+  } catch {
+    return false;
+  }
+}
+
 /** @throws Problem where nobody answers; DOMException where the caller aborted */
 async function reach(path: string, init: RequestInit): Promise<Response> {
   try {
