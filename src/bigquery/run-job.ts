@@ -8,7 +8,7 @@ import { BigQueryFailure } from './answers/bigquery-failure.ts';
 import { failureRow } from './answers/failure-table.ts';
 import type { Page, PageRequest } from './answers/read-page.ts';
 import { type Result, type ResultRequest, readResult } from './answers/read-result.ts';
-import type { BigQueryApi } from './client/bigquery-api.ts';
+import { type BigQueryApi, endedReasons } from './client/bigquery-api.ts';
 import type { InFlightTracker } from './client/in-flight-tracker.ts';
 import type { Retries } from './client/retries.ts';
 import { type JobRequest, jobBody, newJobId } from './job-bodies.ts';
@@ -48,9 +48,9 @@ export async function runJob(deps: JobDeps, request: JobRequest, reading: Result
   }
 }
 
-/** BigQuery bills no job that it reports as failed; a job with unreadable results may have been billed. */
+/** BigQuery bills no job that it reports as failed; one that it does not find may have been billed. */
 function mayHaveRun({ reason }: BigQueryFailure): boolean {
-  return reason === 'jobLost' || reason === 'jobUnreadable';
+  return reason === 'jobLost';
 }
 
 /** Within a span, which every request about the job passes on to BigQuery. */
@@ -99,7 +99,7 @@ function mayStillRun(error: unknown, hasStarted: boolean): boolean {
 }
 
 /** Reasons of ours for failures of a request, which say nothing about the job itself. */
-const saysNothingOfJob: ReadonlySet<string> = new Set(['jobUnreadable', 'redirected', 'noReason']);
+const saysNothingOfJob: ReadonlySet<string> = new Set(['redirected', 'noReason']);
 
 /** Milliseconds left; at least one, because 0 means no limit to BigQuery. */
 const wholeMs = (limit: Limit) => Math.max(1, Math.ceil(limit.remainingMs()));
@@ -151,17 +151,13 @@ function askForPages({ api, limit }: JobDeps, job: JobReference) {
       if (status === 404 && !/^Not found: (?!Job)/.test(message)) {
         throw new BigQueryFailure('jobLost', message, { status, cause: error });
       }
-      if (!jobReasons.has(reason)) throw error;
-      // Once, the request may have failed; twice in a row, the job has, and further requests would not help.
-      if (hasFailed) throw new BigQueryFailure('jobUnreadable', message, { cause: error });
+      // Once, the request may have failed; twice in a row, perhaps the job has, which only the job knows.
+      const ofJob = hasFailed && endedReasons[reason] ? await api.failureOf(job, limit.signal) : undefined;
       hasFailed = true;
-      throw error;
+      throw ofJob ?? error;
     }
   };
 }
-
-/** Reasons that a failed request and a failed job share. */
-const jobReasons: ReadonlySet<string> = new Set(['backendError', 'internalError']);
 
 /** What the query cost, which only the job says; an answer does not wait long for its receipt. */
 async function readReceipt({ api, limit }: JobDeps, job: JobReference, result: Result): Promise<Receipt> {

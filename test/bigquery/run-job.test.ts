@@ -239,14 +239,36 @@ test.each([
   await vi.waitFor(() => expect(counts()).toEqual({ insert: 1, results: 2, cancel: 1 }));
 });
 
-test('a job that twice answers with a backend error has failed, and another one is started', async () => {
+test.each(['backendError', 'rateLimitExceeded'])(
+  'a job that answers twice with %s, and has failed by its own word, is replaced by another one',
+  async reason => {
+    const fault = refusal(503, reason);
+    const reference = { projectId: 'payer', jobId: 'job_1', location: 'EU' };
+    const failed = { json: jobResource({ reference, failure: { reason, message: 'Try again' } }) };
+    const { run, counts, events } = await open({
+      results: [fault, fault, complete(['1'])],
+      job: [failed, 'asUsual'],
+    });
+    expect((await run()).rowCount).toBe(1);
+    expect(counts()).toEqual({ insert: 2, results: 3, job: 2 });
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'warehouse.job_replaced', mayBeBilled: false }),
+    );
+  },
+);
+
+test.each<[string, Script]>([
+  ['and has not failed by its own word', {}],
+  [
+    'and can not be asked itself',
+    { job: [refusal(503, 'backendError'), refusal(403, 'accessDenied'), 'asUsual'] },
+  ],
+])('a job that answers three times with a backend error %s is not run again', async (_, script) => {
   const fault = refusal(503, 'backendError');
-  const { run, counts, events } = await open({ results: [fault, fault, complete(['1'])] });
+  const { run, counts, events } = await open({ results: [fault, fault, fault, complete(['1'])], ...script });
   expect((await run()).rowCount).toBe(1);
-  expect(counts()).toEqual({ insert: 2, results: 3, job: 1, cancel: 1 });
-  expect(events).toContainEqual(
-    expect.objectContaining({ type: 'warehouse.job_replaced', mayBeBilled: true }),
-  );
+  expect(counts()).toEqual({ insert: 1, results: 4, job: 3 });
+  expect(events.map(({ type }) => type)).not.toContain('warehouse.job_replaced');
 });
 
 test('a job that answers between two backend errors has not failed: it runs once', async () => {

@@ -28,7 +28,7 @@ test.each<[string, GatewayEvent[], string[]]>([
     [
       { type: 'warehouse.job_replaced', endpoint, reason: 'jobLost', mayBeBilled: true },
       { type: 'warehouse.job_replaced', endpoint, reason: 'jobBackendError', mayBeBilled: false },
-      { type: 'warehouse.job_replaced', endpoint, reason: 'jobUnreadable', mayBeBilled: true },
+      { type: 'warehouse.job_replaced', endpoint, reason: 'jobLost', mayBeBilled: true },
     ],
     [
       'warehouse_replaced_jobs_total{endpoint="logs.all",may_be_billed="true"} 2',

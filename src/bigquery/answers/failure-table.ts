@@ -102,7 +102,6 @@ const rows: Readonly<Record<string, FailureRow>> = {
     code: 'engine_failed',
     message: 'The warehouse does not answer as it should',
   },
-  jobUnreadable: { remedy: 'newJob', code: 'unavailable', message: away },
   jobLost: { remedy: 'newJob', code: 'unavailable', message: 'The warehouse lost the query' },
 };
 

@@ -56,6 +56,8 @@ export type BigQueryApi = Pick<BigQueryClient, 'close'> & {
   results(request: ResultsRequest, reading: PageRequest, signal: AbortSignal): Promise<Page>;
   /** `jobs.get`. */
   job(job: JobReference, signal: AbortSignal): Promise<JobAnswer>;
+  /** Why a job has failed, by `jobs.get`; undefined if it has not, or can't be asked. */
+  failureOf(job: JobReference, signal: AbortSignal): Promise<BigQueryFailure | undefined>;
   /** `jobs.cancel`. */
   cancel(job: JobReference, signal: AbortSignal): Promise<void>;
   /** `tables.get`: how a table is laid out. */
@@ -69,7 +71,7 @@ export type BigQueryApi = Pick<BigQueryClient, 'close'> & {
 const reading = { sliceMs: 4, restMs: 12 };
 
 /** Of a job that has ended, the reasons that a failed request has too: the same request would find the same job. */
-const endedReasons: Readonly<Record<string, string>> = {
+export const endedReasons: Readonly<Record<string, string>> = {
   backendError: 'jobBackendError',
   internalError: 'jobInternalError',
   rateLimitExceeded: 'jobRateLimitExceeded',
@@ -82,24 +84,34 @@ export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
   const turns = takeTurns(reading.sliceMs, reading.restMs);
   const inRegion = (job: JobReference) => ({ location: job.location ?? location });
   const pathOf = (room: string, { jobId }: JobReference) => `${room}/${encodeURIComponent(jobId)}`;
+  const getJob = (job: JobReference, signal: AbortSignal) =>
+    call(jobAnswer, { method: 'GET', path: pathOf('jobs', job), query: inRegion(job), signal });
+
+  /** What a job says of its failure, if it has failed. */
+  function failureIn({ status: { errorResult } }: JobAnswer): BigQueryFailure | undefined {
+    if (!errorResult) return undefined;
+    const { reason, message } = mapEmulatorError(errorResult, { isEmulators: isEmulator(endpoint) });
+    return new BigQueryFailure(endedReasons[reason] ?? reason, message);
+  }
 
   return {
     async insert({ jobReference, ...body }, signal) {
       const named = { jobReference: { projectId: project, location, ...jobReference }, ...body };
       const answer = await call(jobAnswer, { method: 'POST', path: 'jobs', body: named, signal });
-      const failure = answer.status.errorResult;
-      if (!failure) return answer;
-      const isEmulators = isEmulator(endpoint);
-      const { reason, message } = mapEmulatorError(failure, { isEmulators });
-      throw new BigQueryFailure(endedReasons[reason] ?? reason, message);
+      const failure = failureIn(answer);
+      if (failure) throw failure;
+      return answer;
     },
     results({ job, ...page }, pageRequest, signal) {
       const query = { ...inRegion(job), ...page, 'formatOptions.useInt64Timestamp': 'true' };
       const request = { method: 'GET', path: pathOf('queries', job), query, signal } as const;
       return stream(request, body => readPage(body, pageRequest, turns));
     },
-    job: (job, signal) =>
-      call(jobAnswer, { method: 'GET', path: pathOf('jobs', job), query: inRegion(job), signal }),
+    job: getJob,
+    async failureOf(job, signal) {
+      const answer = await getJob(job, signal).catch(() => undefined);
+      return answer && failureIn(answer);
+    },
     async cancel(job, signal) {
       const path = `${pathOf('jobs', job)}/cancel`;
       await call(z.unknown(), { method: 'POST', path, query: inRegion(job), signal });
