@@ -1,5 +1,7 @@
 import type { GraphQLResolveInfo, GraphQLSchema } from 'graphql';
 import { GatewayError } from '../base/errors.ts';
+import { keptDigits } from '../base/exact-json.ts';
+import type { Column } from '../base/rows.ts';
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import { enumTypeName } from '../endpoints/graphql-names.ts';
 import { graphqlName, graphqlTypeName, sqlFieldName } from '../endpoints/names.ts';
@@ -124,7 +126,7 @@ function loadRows(
   return context.loadRows(endpoint, { ...parameters, sql: args.sql }, String(info.path.key));
 }
 
-/** Lists the rows of a field. A caller's SQL may leave columns out; selecting one of those is an error of the whole field. */
+/** Lists the rows of a field. A caller's SQL may leave columns out, or give them other types; selecting one of those is an error of the whole field. */
 function listRows(
   { columns: declared }: EndpointDefinition,
   { columns, rows, bytes }: Rows,
@@ -132,59 +134,80 @@ function listRows(
   info: GraphQLResolveInfo,
 ) {
   const convert = rowConverter(columns);
-  const absent = declared.filter(({ name }) => columns.every(column => column.name !== name));
-  if (absent.length === 0) return context.list(rows, info, { bytes, convert });
-  let asked: ColumnDefinition | undefined;
+  const unfit = declared.flatMap(column => {
+    const problem = problemOf(
+      column,
+      columns.find(({ name }) => name === column.name),
+    );
+    return problem === undefined ? [] : [{ column, problem }];
+  });
+  if (unfit.length === 0) return context.list(rows, info, { bytes, convert });
+  let asked: string | undefined;
   const check = () => {
-    if (asked) throw columnIsAbsent(asked);
+    if (asked !== undefined) throw new GatewayError('invalid_query', asked);
   };
-  const withAbsent: Row = {};
-  for (const column of absent) {
+  const getters: Row = {};
+  for (const { column, problem } of unfit) {
     const get = () => {
-      asked ??= column;
+      asked ??= problem;
       // The executor would report a null here as a bug.
       if (column.required || column.repeated) check();
       return null;
     };
-    Object.defineProperty(withAbsent, column.name, { get });
+    Object.defineProperty(getters, column.name, { get });
   }
-  const toRow = (row: Row): Row => Object.setPrototypeOf({ ...convert(row) }, withAbsent);
+  const toRow = (row: Row): Row => {
+    const own: Record<string, unknown> = { ...convert(row) };
+    for (const { column } of unfit) delete own[column.name];
+    return Object.setPrototypeOf(own, getters);
+  };
   return context.list(rows, info, { bytes, convert: toRow, check });
+}
+
+/** What is wrong with the column of a result that has a declared column's name; undefined if nothing is. */
+function problemOf(column: ColumnDefinition, found: Column | undefined): string | undefined {
+  const { name } = column;
+  if (!found) return `Column "${name}" is not among those that \`sql\` returns`;
+  if (fits(column, found)) return undefined;
+  const is = found.mode === 'REPEATED' ? `ARRAY<${found.type}>` : found.type;
+  const type = columnType(column);
+  const allowed = isListField(column) ? `[${type}]` : type;
+  return `Column "${name}" is ${is} in the result of \`sql\`; allowed: ${allowed}`;
+}
+
+/** Whether a column's field writes the values of a result's column: GraphQL's own types refuse some, ours none. */
+function fits(column: ColumnDefinition, found: Column): boolean {
+  const type = columnType(column);
+  const isList = isListField(column);
+  const isRepeated = found.mode === 'REPEATED';
+  if (isList && !isRepeated) return false;
+  if (type !== 'String' && type !== 'Boolean') return true;
+  if (isRepeated && !isList) return false;
+  return type === 'Boolean' ? found.type === 'BOOL' : found.type !== 'STRUCT' && found.type !== 'JSON';
 }
 
 /**
  * Makes what reads a column's field from a row.
- * @throws GatewayError `invalid_query` for a value that the field's type does not take: a caller's SQL may give the column NULL, or another type
+ * @throws GatewayError `invalid_query` for NULL in a column that has none: a caller's SQL may give it
  */
 function fieldReader(column: ColumnDefinition): (row: Row) => unknown {
   const { name, required, repeated } = column;
-  const type = columnType(column);
-  const isList = isListField(column);
-  const takes = (value: unknown) => value !== null && value !== undefined && isOf(type, value);
+  // A caller's SQL may give it an integer beyond 2^53, which GraphQL's own type would not write.
+  const written =
+    columnType(column) === 'String' ? (value: unknown) => keptDigits(value) ?? value : undefined;
   return row => {
     const value = row[name];
-    const isNull = value === null || value === undefined;
-    if (isNull && !required && !repeated) return null;
-    const isTaken = isList ? Array.isArray(value) && value.every(takes) : takes(value);
-    if (isTaken) return value;
-    const allowed = `${isList ? `[${type}!]` : type}${required || repeated ? '!' : ''}`;
-    const found = isNull ? 'is NULL' : 'has a value of another type';
-    throw new GatewayError('invalid_query', `Column "${name}" ${found}; allowed: ${allowed}`);
+    if (value === null || value === undefined) {
+      if (!required && !repeated) return null;
+      throw new GatewayError('invalid_query', `Column "${name}" is NULL, which its field can not be`);
+    }
+    if (!written) return value;
+    return Array.isArray(value) ? value.map(written) : written(value);
   };
 }
 
 /** Whether a column is a list in GraphQL; records are JSON, repeated ones too. */
 const isListField = ({ repeated, type }: ColumnDefinition) => repeated && type !== 'STRUCT';
-
-/** Whether GraphQL's own types write a value; ours write any. */
-function isOf(type: ReturnType<typeof columnType>, value: unknown): boolean {
-  if (type === 'String') return typeof value !== 'object';
-  return type !== 'Boolean' || typeof value === 'boolean';
-}
-
-function columnIsAbsent({ name }: ColumnDefinition): GatewayError {
-  return new GatewayError('invalid_query', `Column "${name}" is not among those that \`sql\` returns`);
-}
 
 function argumentType(builder: Builder, endpoint: EndpointDefinition, parameter: ParameterDefinition) {
   const type = elementType(builder, endpoint, parameter);
