@@ -25,7 +25,7 @@ function withOurCode(error: GraphQLError, redact: Redaction): GraphQLError {
   // Without a valid document there is no GraphQL result, whichever media type was requested.
   const isNoDocument = code === 'BAD_REQUEST' && status !== 405;
   // Yoga leaves it out for variables of the wrong type, which are a 200 in application/json as well.
-  const asInSpec = status === 400 ? { status, spec: true } : http;
+  const asInSpec = code === undefined && status === 400 ? { status, spec: true } : http;
   return new GraphQLError(redactMessage(error.message.slice(0, maxMessageLength), redact), {
     nodes,
     source,
