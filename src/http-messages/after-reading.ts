@@ -1,17 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Milliseconds of a turn in which hardly anything can have come unnoticed. */
+/** After a turn of up to this many milliseconds, hardly any received bytes can be unread. */
 const shortMs = 20;
 
-/** Turns after which the event loop is too busy to wait longer. */
+/** Maximum turns to wait: after that the event loop is too busy to wait longer. */
 const maxTurns = 10;
 
 /**
- * Resolves when what clients have sent so far is read. Node's timers run before it reads from sockets: a request that came while the event loop
- * was busy would be lost with a connection that a timer ends, and its client told of a reset.
+ * Resolves when everything that clients have sent so far is read. Node runs timers before it reads from sockets: without this, a request
+ * that arrived while the event loop was busy would be lost with a connection that a timer ends, and its client would see a reset.
  */
 export async function afterReading(): Promise<void> {
-  // What is left of this turn says nothing: sockets may have been read long before.
+  // The rest of this turn does not count: sockets may have been read long before it.
   await setImmediate();
   for (let turns = 0; turns < maxTurns; turns++) {
     const startedMs = performance.now();

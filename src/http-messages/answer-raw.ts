@@ -15,7 +15,7 @@ export function clientFault(error: NodeJS.ErrnoException & { rawPacket?: Buffer 
             'headers_too_large',
             `The request headers are over the limit of ${maxHeaderBytes} bytes or ${maxHeaders} headers`,
           )
-        : // In the midst of a long text nobody knows what it began as.
+        : // In the middle of a long text it is unknown how it began.
           new GatewayError(
             'uri_too_long',
             `The URL is over the limit of ${maxUrlLength} bytes, or a header over that of ${maxHeaderBytes}`,
@@ -32,13 +32,13 @@ export function clientFault(error: NodeJS.ErrnoException & { rawPacket?: Buffer 
   }
 }
 
-/** Answers on the bare socket, for lack of a request, and closes it. */
+/** Answers on the bare socket, since there is no request object, and closes it. */
 export function answerRaw(
   { cors, compat }: { cors: CorsPolicy; compat: Compat },
   socket: Duplex,
   error: GatewayError,
 ): void {
-  // The parser may report what follows the first error as further errors.
+  // The parser may report bytes after the first error as further errors.
   if (socket.writableEnded) return;
   if (!socket.writable) {
     socket.destroy();
@@ -62,8 +62,8 @@ export function answerRaw(
 }
 
 /**
- * Reads and drops what else comes on a connection that a response is going to end: nobody would answer it. Closing with it unread would reset the
- * connection before the response is read.
+ * Reads and drops further bytes on a connection that a response is going to end: they will not be answered. Closing with unread bytes would
+ * reset the connection before the client has read the response.
  */
 export function dropInput(socket: Duplex): void {
   socket.removeAllListeners('data');

@@ -3,20 +3,20 @@ import { GatewayError } from '../base/errors.ts';
 
 /** The request headers that identify the caller and control how the rows are looked up and shown. */
 export type CallerHeaders = {
-  /** The access token as presented; empty for a Bearer without one, absent where neither header is there. */
+  /** The access token as presented; empty for a Bearer without one, absent if neither header is present. */
   readonly credentials: string | undefined;
   /**
    * `LF-ENDPOINT-REDACT-PII`: overrides the endpoint's setting for this request. A value that is neither true nor false is an
-   * error, which is for the pipeline to throw: a missing token is reported first.
+   * error, which the pipeline throws later: a missing token is reported first.
    */
   readonly redactPii: boolean | undefined | GatewayError;
-  /** `Cache-Control: no-cache`: the caller wants what a query finds now. Needs the scope `no-cache`, else it is ignored. */
+  /** `Cache-Control: no-cache`: a query must run for this request. Ignored without the scope `no-cache`. */
   readonly noCache: boolean;
   /** `LF-ENDPOINT-LABELS` as sent; Node joins several such headers by commas. */
   readonly labels: string | undefined;
 };
 
-/** Reads the headers of a caller, once a request (contract 2.3, 2.5). */
+/** Reads the headers of a caller, once per request (contract 2.3, 2.5). */
 export function readCallerHeaders(headers: IncomingHttpHeaders): CallerHeaders {
   return {
     credentials: readCredentials(headers),
@@ -26,12 +26,12 @@ export function readCallerHeaders(headers: IncomingHttpHeaders): CallerHeaders {
   };
 }
 
-/** Stands for an absent header in a key; no header can hold it, so that absent and empty differ. */
+/** Represents an absent header in a key; no header can contain it, so that absent and empty differ. */
 const absent = '\n';
 
 /**
- * Joins all headers that `readCallerHeaders` reads, and Accept: requests with different keys may have different answers. For
- * handlers that remember whole requests.
+ * Joins all headers that `readCallerHeaders` reads, and Accept, as a key for remembered requests: requests with different keys may have
+ * different answers.
  */
 export function callerHeadersKey(headers: IncomingHttpHeaders): string {
   const { authorization = absent, accept = absent, 'cache-control': control = absent } = headers;

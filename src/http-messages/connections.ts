@@ -7,28 +7,28 @@ import { maxPipelined } from './http-limits.ts';
 export type RequestPair = { readonly request: IncomingMessage; readonly response: ServerResponse };
 
 /**
- * What happens to a request: `answer` it; `refuse` it, as the first over the limit of its connection; or `ignore` it, because the
+ * What to do with a request: `answer` it; `refuse` it, as the first over the limit of its connection; or `ignore` it, because the
  * connection ends with that refusal.
  */
 export type Admission = 'answer' | 'refuse' | 'ignore';
 
-/** The open connections of a server, of which at most `max` stay. */
+/** The open connections of a server, limited to `max`. */
 export type Connections = {
   readonly count: number;
   /**
-   * Adds a new connection. If there are too many, one is evicted: first those that never sent a request, then the one that has been idle
-   * for the longest, then the one that has been sending its request for the longest.
-   * @returns false if all have a request in flight that has come whole
+   * Adds a new connection. If there are too many, one is evicted: preferably one that never sent a request, then the one that has been
+   * idle for the longest, then the one that has been sending its request for the longest.
+   * @returns false if all have a completely received request in flight
    */
   add(socket: Socket): boolean;
-  /** Records that a request has arrived, and decides what happens to it. */
+  /** Records that a request has arrived, and decides what to do with it. */
   begin(request: IncomingMessage, response: ServerResponse): Admission;
   /**
-   * Records that a request has arrived that may be answered without being parsed.
-   * @returns false if it may not be: it is the first of its connection, or earlier ones have not been answered completely
+   * Records that a request has arrived that could be answered without being parsed.
+   * @returns false if it must be parsed: it is the first of its connection, or earlier ones have not been answered completely
    */
   beginRepeated(socket: Socket): boolean;
-  /** Records whether bytes that came wait for the store, or for their turn of the event loop: until then their connection is not idle. */
+  /** Records whether received bytes wait for the store, or for their turn of the event loop; meanwhile the connection is not idle. */
   setWaiting(socket: Socket, isWaiting: boolean): void;
   /** The last request of a connection until its response has been sent completely. Responses leave in the order of requests. */
   inFlight(socket: Duplex): RequestPair | undefined;
@@ -46,7 +46,7 @@ type Connection = {
   /** Unanswered requests that arrived before the one ahead of them was answered. */
   pipelined: number;
   isRefused: boolean;
-  /** Bytes that are not parsed yet wait. */
+  /** Whether received bytes wait to be parsed. */
   isWaiting: boolean;
 };
 
@@ -66,7 +66,7 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
         const evicted = longestIdle(all.values()) ?? longestSending(all.values());
         if (!evicted) return false;
         all.delete(evicted.socket);
-        // One that has been ended for another reason gives its place before it is closed.
+        // One that was ended for another reason is replaced before it is closed, and was not evicted.
         if (!evicted.socket.destroyed) onEvicted();
         evicted.socket.destroy();
       }
@@ -142,7 +142,7 @@ function longestIdle(connections: Iterable<Connection>): Connection | undefined 
   return found;
 }
 
-/** Slow bodies would otherwise hold all places. Who is asked for the rest of a large one sends it again. */
+/** The connection that has been sending its request for the longest: slow bodies would otherwise hold all places. Its client can retry. */
 function longestSending(connections: Iterable<Connection>): Connection | undefined {
   let found: Connection | undefined;
   for (const connection of connections) {

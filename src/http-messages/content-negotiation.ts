@@ -17,7 +17,7 @@ import { ownMemory } from '../base/bytes.ts';
 import { listStart } from '../base/header-start.ts';
 import { createJoined, createPermits, type Joined, type JoinedCallers } from '../base/turns.ts';
 
-/** Whether a browser asks for a page: `text/html` is named, and weighs no less than `application/json`. */
+/** Whether a browser requests a page: Accept names `text/html`, with no lower weight than `application/json`. */
 export function prefersHtml(accept = ''): boolean {
   const weights = weightsOf(accept);
   const html = weights.get('text/html') ?? 0;
@@ -27,7 +27,7 @@ export function prefersHtml(accept = ''): boolean {
 /**
  * Chooses a media type: the one with the highest weight; among equal weights, the one that is accepted first.
  * @param accept the `Accept` header; absent or empty: anything is accepted
- * @param offered media types, by the media ranges that stand for them
+ * @param offered media types, by the media ranges that match them
  */
 export function preferredType(
   accept: string | undefined,
@@ -69,7 +69,7 @@ const encoders = {
 type Encoder = {
   inline: (body: Buffer) => Buffer;
   inThreadPool: (body: Buffer) => Promise<Buffer>;
-  /** For a body that comes in parts. */
+  /** Opens an encoder for a body that comes in parts. */
   open: () => Transform;
 };
 
@@ -90,11 +90,11 @@ const maxKeptLength = 200;
  * Chooses the content encoding of a body.
  * @param accept the `Accept-Encoding` header
  * @param length of the body, in bytes
- * @returns undefined if the body goes out as it is
+ * @returns undefined if the body is sent as it is
  */
 export function chooseEncoding(accept: string | undefined, length: number): ContentEncoding | undefined {
   if (accept === undefined || length < minEncodedBytes) return undefined;
-  // A long one is read each time: five hundred of them would be 64 MB.
+  // Long headers are not remembered: five hundred of them would be 64 MB.
   if (accept.length > maxKeptLength) return preferredEncoding(accept, allEncodings);
   if (choices.has(accept)) return choices.get(accept);
   if (choices.size >= maxChoices) choices.clear();
@@ -103,19 +103,19 @@ export function chooseEncoding(accept: string | undefined, length: number): Cont
   return choice;
 }
 
-/** The weights of an Accept or Accept-Encoding header by what they are given to, in lower case; other parameters are ignored. */
+/** The weights of an Accept or Accept-Encoding header by lower-case name; other parameters are ignored. */
 function weightsOf(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   for (const part of listStart(header).toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map(text => text.trim());
-    // A weight that is not a number becomes NaN, which never is the highest.
+    // A weight that is not a number becomes NaN, which is never the highest.
     weights.set(name, Number(parameters.find(text => text.startsWith('q='))?.slice(2) ?? '1'));
   }
   return weights;
 }
 
 /**
- * RFC 9110, section 12.5.3: the highest weight wins; among equal weights, the order of what is offered.
+ * Chooses an encoding by RFC 9110, section 12.5.3: the highest weight wins; among equal weights, the first one offered.
  * @param accept the `Accept-Encoding` header
  */
 export function preferredEncoding<Offered extends ContentEncoding>(
@@ -124,7 +124,7 @@ export function preferredEncoding<Offered extends ContentEncoding>(
 ): Offered | undefined {
   const weights = weightsOf(accept);
   const weightOf = (encoding: string) => weights.get(encoding) ?? weights.get('*') ?? 0;
-  // `*` is no weight for identity: compressing is what the client asked for.
+  // `*` does not apply to identity: the client asks for compression.
   const identityWeight = weights.get('identity') ?? 0;
   let best: Offered | undefined;
   for (const encoding of offered) {
@@ -134,19 +134,19 @@ export function preferredEncoding<Offered extends ContentEncoding>(
   return best;
 }
 
-/** Bytes of encoded bodies that are kept, of all plain ones together: three of each, of what hardly compresses, would be twice the cache. */
+/** Maximum bytes of kept encoded bodies: three encodings of bodies that hardly compress would otherwise take more than the cache itself. */
 const maxKeptBytes = 32 * 1024 * 1024;
 
-/** Encoded bodies by the number of the plain one. */
+/** Encoded bodies, by the number of the plain body and the encoding. */
 const kept = new LRUCache<string, Buffer>({
   maxSize: maxKeptBytes,
   sizeCalculation: encoded => encoded.length + keptOverhead,
 });
 
-/** What an encoded body takes beside its bytes. */
+/** Bytes of memory of an encoded body besides its own. */
 const keptOverhead = 256;
 
-/** Numbers of plain bodies: equal bytes may be several bodies. */
+/** Numbers that identify plain bodies: several may have equal bytes. */
 const bodyIds = new WeakMap<Buffer, number>();
 let lastBodyId = 0;
 
@@ -181,7 +181,7 @@ function encodeToKeep(key: string, body: Buffer, encoding: ContentEncoding, call
 
 /**
  * Encodes a body.
- * @param options.isKept whether the same body may be sent again: then it is encoded again only where many others were since
+ * @param options.isKept whether the same body may be sent again: its encoded form is then kept as long as there is room
  * @param options.caller who waits for it: callers take turns with long ones
  */
 export async function encodeBody(
@@ -205,7 +205,7 @@ export async function encodeBody(
 
 /**
  * Encodes a body that comes in parts, as it is read.
- * @param parts ended by `return` where the encoded ones are
+ * @param parts ended by `return` if the result is
  */
 export function encodeParts(
   parts: AsyncIterable<Buffer>,
@@ -218,7 +218,7 @@ export function encodeParts(
   const each: AsyncIterableIterator<Buffer> = {
     next: () => encoded.next(),
     async return() {
-      // Its own iterator would not, if nothing was read yet.
+      // The encoder's own iterator would not destroy it if nothing was read yet.
       encoder.destroy();
       return { done: true, value: undefined };
     },

@@ -8,8 +8,8 @@ const exposed =
 
 /**
  * Adds the CORS headers of any response, errors included (contract 2.24); none for an origin that is not allowed.
- * @param origin that of the request, if it names one
- * @param headers receives them; an existing `vary` is extended
+ * @param origin of the request, if it has one
+ * @param headers the headers to add to; an existing `vary` is extended
  */
 export function addCorsHeaders(
   { origins }: CorsPolicy,
@@ -24,7 +24,7 @@ export function addCorsHeaders(
   if (!isAnyAllowed) headers.vary = headers.vary ? `${headers.vary}, Origin` : 'Origin';
 }
 
-/** The headers of a preflight response. Tokens are never ambient, so any request header may be sent. */
+/** The headers of a preflight response. Browsers never add tokens by themselves, so any request header is allowed. */
 export function preflightHeaders(
   requestHeaders: IncomingHttpHeaders,
   methods: readonly string[],

@@ -3,29 +3,29 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import { afterReading } from './after-reading.ts';
 
-/** Chunks that a body may have beside one for each `bytesPerChunk` of its bytes. */
+/** Chunks that a body may have in addition to one per `bytesPerChunk` bytes. */
 const maxSmallChunks = 2000;
 const bytesPerChunk = 16;
 
-/** Bodies in too many chunks, some of which nobody reads yet. */
+/** Requests whose bodies have too many chunks; they may not be read yet. */
 const overChunked = new WeakSet<IncomingMessage>();
 
 /**
- * Fails a body in more chunks than its length explains. A chunk of one byte is six bytes on the wire and costs more than a microsecond of
- * the event loop, so a megabyte of them would hold it for half a second.
+ * Fails a body with more chunks than its length explains. A chunk of one byte is six bytes on the wire and costs more than a microsecond
+ * of the event loop, so a megabyte of them would hold it for half a second.
  */
 export function limitChunks(request: IncomingMessage): void {
   if (request.headers['transfer-encoding'] === undefined) return;
   let chunks = 0;
   let bytes = 0;
   const push = request.push;
-  // Node calls it for each chunk, whether or not somebody reads the body.
+  // Node calls it for each chunk, whether or not the body is being read.
   request.push = (chunk, encoding) => {
     if (chunk === null) return push.call(request, chunk, encoding);
     chunks++;
     bytes += chunk.length;
     if (chunks <= maxSmallChunks + bytes / bytesPerChunk) return push.call(request, chunk, encoding);
-    // What the parser still holds is dropped, and `false` stops the connection.
+    // Drops the chunks that the parser still has; `false` pauses the connection.
     request.push = () => false;
     overChunked.add(request);
     failBody(request, tooManyChunks());
@@ -36,7 +36,7 @@ export function limitChunks(request: IncomingMessage): void {
 /** The limits of a body. */
 export type BodyLimits = {
   readonly maxBytes: number;
-  /** Milliseconds within which each next part must arrive. */
+  /** Maximum milliseconds to wait for each next part. */
   readonly timeoutMs: number;
 };
 
@@ -59,7 +59,7 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
 }
 
 /**
- * Reads a body's bytes as UTF-8 text.
+ * Decodes a body as UTF-8 text.
  * @throws GatewayError `invalid_body`
  */
 export function decodeBody(bytes: Buffer): string {
@@ -69,11 +69,11 @@ export function decodeBody(bytes: Buffer): string {
   throw new GatewayError('invalid_body', 'The request body is not UTF-8 text');
 }
 
-/** Bodies that are being read, with the function that fails each. */
+/** Requests whose bodies are being read, with the function that fails the reading. */
 const reading = new WeakMap<IncomingMessage, (error: GatewayError) => void>();
 
 /**
- * Fails the reading of a body, the rest of which is unreadable.
+ * Fails the reading of a body whose rest is unreadable.
  * @returns whether it was being read; if so, its reader answers with the error
  */
 export function failBody(request: IncomingMessage, error: GatewayError): boolean {
@@ -82,12 +82,12 @@ export function failBody(request: IncomingMessage, error: GatewayError): boolean
   return fail !== undefined;
 }
 
-/** Chunks of a body that are kept before they are joined. */
+/** Maximum chunks of a body that are kept before they are joined. */
 const maxLoose = 1000;
 
 /**
- * Collects a body's bytes, by events: an async iterator over the stream costs as much as the rest of a hit.
- * @param done called once; never if the caller goes away, since there is nobody to answer
+ * Collects a body's bytes by events: an async iterator over the stream would cost as much as the rest of a hit.
+ * @param done called once; never if the caller goes away, because there is no one to answer
  */
 export function collectBody(
   request: IncomingMessage,
@@ -104,12 +104,12 @@ export function collectBody(
   let length = 0;
   let isDone = false;
   let timer: NodeJS.Timeout | undefined;
-  // A short body comes in one piece with its head, and has been parsed by then.
+  // A short body arrives in one piece with its head, and has been parsed by the next tick.
   process.nextTick(() => {
     if (isDone || request.complete) return;
     timer = setTimeout(() => void expire(), timeoutMs);
   });
-  // What came while the event loop was busy is in time, and starts the timer again.
+  // Bytes that arrived while the event loop was busy are in time, and restart the timer.
   const expire = async () => {
     const before = length;
     await afterReading();
@@ -138,7 +138,7 @@ export function collectBody(
 }
 
 /**
- * Reads a body's bytes as they come; whoever is slow to take them slows the caller down.
+ * Reads a body's bytes as they arrive; a slow consumer slows the caller down.
  * @throws GatewayError `body_too_large`, `request_timeout`, `cancelled`
  */
 export async function* streamBody(
@@ -151,7 +151,7 @@ export async function* streamBody(
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => undefined);
   reading.set(request, failed.reject);
-  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>; // without an encoding these are bytes
+  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>; // bytes, because no encoding is set
   let length = 0;
   try {
     for (;;) {

@@ -8,7 +8,7 @@ const none: ReadonlySet<string> = new Set();
  * @throws GatewayError `invalid_request` if an escape or its UTF-8 is malformed
  */
 export function readQueryString(text: string): Record<string, string>;
-/** @param lists names that have all their values: one given twice or more is an array */
+/** @param lists names that keep all their values: an array if one is given more than once */
 export function readQueryString(text: string, lists: ReadonlySet<string>): Record<string, string | string[]>;
 export function readQueryString(text: string, lists = none): Record<string, string | string[]> {
   const parameters: Record<string, string | string[]> = Object.create(null);
@@ -26,7 +26,7 @@ export function readQueryString(text: string, lists = none): Record<string, stri
   return parameters;
 }
 
-/** Decodes one path segment; `+` stays a plus there. */
+/** Decodes one path segment, in which `+` is a plus. */
 export function decodePathSegment(segment: string): string {
   return decodeComponent(segment.replaceAll('+', '%2B'), 'The path');
 }

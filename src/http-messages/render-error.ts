@@ -4,7 +4,7 @@ import { type ErrorCode, errorCodes, type GatewayError } from '../base/errors.ts
 /** The request headers on which a response depends, errors included. */
 export const vary = 'Accept, Accept-Encoding, Authorization, X-API-KEY, LF-ENDPOINT-REDACT-PII';
 
-/** How errors look: our own form, or the one that callers of the drop-in mode read (contract 2.15, 2.21). */
+/** The form of errors: our own, or the one that callers expect in drop-in mode (contract 2.15, 2.21). */
 export type Compat = 'none' | 'logflare';
 
 export type RenderedError = {
@@ -13,12 +13,12 @@ export type RenderedError = {
   readonly body: Buffer;
 };
 
-/** In drop-in mode these are read out of a 200. */
+/** In drop-in mode these are sent with status 200. */
 const queryFailures: ReadonlySet<ErrorCode> = new Set([
   'invalid_parameter', 'invalid_query', 'sandbox_refused', 'result_too_large', 'engine_failed', 'deadline_exceeded',
 ]); // biome-ignore format: one list
 
-/** In drop-in mode these are all one 401. */
+/** In drop-in mode these all become the same 401. */
 const accessFailures: ReadonlySet<ErrorCode> = new Set([
   'unauthorized', 'forbidden', 'endpoint_not_found', 'source_not_found', 'route_not_found',
 ]); // biome-ignore format: one list
@@ -28,7 +28,7 @@ export function renderError(error: GatewayError, requestId: string, compat: Comp
   const headers: OutgoingHttpHeaders = {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
-    // Varnish remembers that a response must not be kept under the same key as the responses that may be.
+    // Varnish remembers "do not keep" under a key like any other response, so errors need the same Vary.
     vary,
     ...(error.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.retryAfterSeconds) }),
     ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),

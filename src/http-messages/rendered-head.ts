@@ -8,7 +8,7 @@ import {
 import { keepAliveMs } from './http-limits.ts';
 
 /**
- * Renders a status line and headers that do not change.
+ * Renders a status line and the headers that stay the same.
  * @throws TypeError for a header that HTTP does not allow
  */
 export function renderHead(status: 200 | 304, headers: Readonly<OutgoingHttpHeaders>): string {
@@ -22,9 +22,9 @@ export function renderHead(status: 200 | 304, headers: Readonly<OutgoingHttpHead
 }
 
 /**
- * Gives a response a rendered head, which leaves with the body's first bytes, for a connection that stays open. `writeHead` would
- * check and join the same headers for each response, a fifth of the time of a hit (decision 16). It keeps what it has joined in
- * `_header`: a name that Node does not document, in the version of Node that this package pins.
+ * Gives a response on a kept-alive connection a rendered head, which is sent with the body's first bytes. `writeHead` would
+ * check and join the same headers for each response, a fifth of the time of a hit (decision 16). It stores the joined head in
+ * `_header`, a property that Node does not document, in the version of Node that this package pins.
  */
 export function useRenderedHead(response: ServerResponse, head: string): void {
   const kept = response as unknown as { _header: string };
@@ -34,7 +34,7 @@ export function useRenderedHead(response: ServerResponse, head: string): void {
 let second = Number.NaN;
 let end = '';
 
-/** The headers of a connection that stays open, which end a head. The date is of RFC 9110, section 5.6.7. */
+/** The end of a head: the headers of a kept-alive connection, and the date (RFC 9110, section 5.6.7). */
 export function endOfHead(): string {
   const now = Math.trunc(Date.now() / 1000);
   if (now !== second) {

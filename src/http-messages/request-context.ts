@@ -10,7 +10,7 @@ import type { RequestFacts } from './request-facts.ts';
 /** One HTTP request on its way to a handler. */
 export type RequestContext = {
   readonly request: IncomingMessage;
-  /** The caller's own `X-Request-Id` where it has a plain one, else a new one. */
+  /** The caller's own `X-Request-Id` if it is a plain one, else a new one. */
   readonly requestId: string;
   /** The path as received, without query string and without a trailing slash. */
   readonly path: string;
@@ -24,22 +24,22 @@ export type RequestContext = {
    * @throws GatewayError `body_too_large`, `invalid_body`, `cancelled`; `too_many_requests`, `overloaded` if too much is being read
    */
   readBody(maxBytes: number): Promise<string>;
-  /** The query string for reading its parameters: a long one when its caller has a turn of the event loop, others at once. */
+  /** The query string, to read its parameters: a short one at once, a long one when its caller has a turn of the event loop. */
   readQuery(): string | Promise<string>;
 };
 
 type ContextOptions = {
   readonly requestId: string;
   readonly facts: RequestFacts;
-  /** The body, where it was read already. */
+  /** The body, if it was read already. */
   readonly bodyBytes: Buffer | undefined;
-  /** Milliseconds in which at least a part of the body must arrive. */
+  /** Maximum milliseconds to wait for each next part of the body. */
   readonly receiveTimeoutMs: number;
-  /** Holds what aborts the requests in flight. */
+  /** The abort controllers of the requests in flight. */
   readonly aborts: Set<AbortController>;
 };
 
-/** Reads what every route needs to know of a request; its signal aborts when the caller goes away, or the gateway stops. */
+/** Reads what every route needs of a request; its signal aborts when the caller goes away or the gateway stops. */
 export function openRequestContext(
   request: IncomingMessage,
   response: ServerResponse,
@@ -73,12 +73,12 @@ export function openRequestContext(
   };
 }
 
-/** Bytes of a body that is read whatever others there are. */
+/** Bodies of up to this many bytes are always read, however many others wait. */
 const maxUncountedBytes = 32 * 1024;
 
 /**
- * Characters of a body or a query string that may be read in one turn of the event loop with others. A megabyte of JSON takes up to 50 ms, and 64 KiB
- * of SQL 15 ms until their cache key is known: hundreds of them, each on a connection of its own, would keep everybody waiting for seconds.
+ * Maximum characters of a body or a query string that shares a turn of the event loop with others. A megabyte of JSON takes up to 50 ms,
+ * and 64 KiB of SQL 15 ms, until their cache key is known: hundreds of them would keep all callers waiting for seconds.
  */
 const maxSharedLength = 2048;
 
@@ -89,19 +89,19 @@ async function inTurn(request: IncomingMessage, text: string): Promise<string> {
   return text;
 }
 
-/** Bodies that are on their way, or wait for their turn. */
+/** Bodies that are arriving, or wait for their turn. */
 const shares = createByteShares('read');
 
-/** Who has sent a request, as far as fairness is concerned: it is read when its token has been accepted. */
+/** The sender of a request, for fair queuing: the presented token, which is accepted by the time the body is read. */
 const callerOf = ({ headers }: IncomingMessage) => readCredentials(headers) ?? '';
 
-/** The caller's own `X-Request-Id` where it has a plain one, else a new one. */
+/** The caller's own `X-Request-Id` if it is a plain one, else a new one. */
 export function readRequestId({ headers }: IncomingMessage): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
 }
 
-/** Whether the request announces a body; `Content-Length: 0` is none, whatever the Content-Type says. */
+/** Whether the request announces a body; `Content-Length: 0` means none, whatever the Content-Type. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

@@ -1,16 +1,16 @@
-/** What the log says of a request beside its HTTP message; filled in while it is answered. */
+/** Facts for the log line of a request besides its HTTP message; filled in while it is answered. */
 export type RequestFacts = {
   /** Names of the saved queries that it read, comma-separated. */
   endpoint?: string;
-  /** States of the cache that their rows came from, comma-separated. */
+  /** Cache states of their rows, comma-separated. */
   cache?: string;
   tokenId?: string;
   rows?: number;
-  /** Of the trace that it belongs to. */
+  /** The id of the trace that it belongs to. */
   traceId?: string | undefined;
 };
 
-/** One saved query that was asked for, or has answered. */
+/** The facts about one requested saved query; `cache` and `rows` once it is answered. */
 type EndpointFacts = {
   readonly endpoint: string;
   readonly tokenId: string;
@@ -18,7 +18,7 @@ type EndpointFacts = {
   readonly rows?: number;
 };
 
-/** Adds what is known of one saved query; a GraphQL operation may read several. */
+/** Adds the facts about one saved query; a GraphQL operation may read several. */
 export function addFacts(facts: RequestFacts, { endpoint, tokenId, cache, rows }: EndpointFacts): void {
   facts.endpoint = withName(facts.endpoint, endpoint);
   facts.tokenId = tokenId;

@@ -4,14 +4,14 @@ import { markFailed, startServerSpan } from '../base/spans.ts';
 import { pathOf } from './request-context.ts';
 import type { RequestFacts } from './request-facts.ts';
 
-/** Methods that name a span; a caller may send any word. Source: OpenTelemetry, semantic conventions for HTTP spans. */
+/** Methods that may name a span; callers can send any word. Source: OpenTelemetry, semantic conventions for HTTP spans. */
 const knownMethods: ReadonlySet<string> = new Set([
   'CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'QUERY', 'TRACE',
 ]); // biome-ignore format: one list
 
 /**
  * Starts the span of a request, which ends when its response is closed. The query string holds parameters, so it is left out.
- * @param route its path, with names in place of what differs; undefined where there is no such route
+ * @param route its path, with names in place of variable parts; undefined if there is no such route
  */
 export function openRequestSpan(
   request: IncomingMessage,
@@ -37,7 +37,7 @@ export function openRequestSpan(
   return span;
 }
 
-/** Notes on the span of a request how it was answered. */
+/** Records on the span of a request how it was answered. */
 export function noteStatus(
   span: Span,
   requestId: string,
@@ -53,6 +53,6 @@ export function noteStatus(
     ...(tokenId === undefined ? {} : { 'saved_query.token_id': tokenId }),
     ...(rows === undefined ? {} : { 'saved_query.rows': rows }),
   });
-  // An error of the caller's is none of the server's.
+  // A caller's error does not mark the server's span as failed.
   if (status >= 500) markFailed(span, String(status));
 }

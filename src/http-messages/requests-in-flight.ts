@@ -1,20 +1,20 @@
 import { GatewayError } from '../base/errors.ts';
 
-/** Requests that are being answered, by who has sent them. */
+/** Counts the requests that are being answered, by sender. */
 export type RequestsInFlight = {
   /**
    * Adds a request.
-   * @param credentials as presented; requests without any are not counted, for they are answered at once
-   * @returns takes it off again; call it once
+   * @param credentials as presented; requests without any are not counted because they are answered at once
+   * @returns a function that removes it; call it once
    * @throws GatewayError `too_many_requests`
    */
   add(credentials: string | undefined): () => void;
 };
 
-/** Of the connections: those on which one access token may wait. On all of them it would leave none for others. */
+/** The share of connections on which requests of one access token may wait, so that some are left for others. */
 const callerShare = 0.75;
 
-/** @param maxConnections connections that may be open at the same time */
+/** @param maxConnections maximum number of open connections */
 export function createRequestsInFlight(maxConnections: number): RequestsInFlight {
   const max = Math.ceil(maxConnections * callerShare);
   const counts = new Map<string, number>();

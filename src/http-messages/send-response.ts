@@ -12,31 +12,31 @@ import type { UnreadAnswers } from './unread-answers.ts';
 export type HttpResponse = {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
-  /** Empty where the body comes in parts. */
+  /** Empty if the body comes in parts. */
   readonly body: Buffer;
   /** A body that is sent while it is made. */
   readonly parts?: BodyParts | undefined;
-  /** Answers the next request in the same words; absent if each request has to be read again. */
+  /** Answers later identical requests; absent if each request must be handled anew. */
   readonly repeat?: Repeat | undefined;
 };
 
-/** Parts of a body that are made when they are asked for. */
+/** Parts of a body that are made on demand. */
 export type BodyParts = {
-  /** Its `return` is called where its end is not reached. */
+  /** Its `return` is called if its end is not reached. */
   readonly each: AsyncIterableIterator<Buffer>;
-  /** Bytes of memory that they are made of. */
+  /** Bytes of memory of the rows that the parts are made of. */
   readonly heldBytes: number;
 };
 
-/** How a 200, or the 304 in its place, is given again while the rows that it was made of are the same. */
+/** How to repeat a 200, or a 304 in its place, as long as its rows are the same. */
 export type Repeat = {
   /** Bytes of memory that it holds. */
   readonly bytes: number;
-  /** What the log says of each such request. */
+  /** The facts for the log line of each such request. */
   readonly facts: Readonly<RequestFacts>;
   /**
-   * The response as it would be now, without what all routes add; undefined if the request has to be read again.
-   * @param confirmedSinceMs when the store was asked, as performance.now(), which has confirmed the rows; absent: those in memory have to be the same
+   * The response as it would be now, without the headers of all routes; undefined if the request must be handled.
+   * @param confirmedSinceMs if the store has confirmed the rows, when it was asked, as `performance.now()`; absent: the rows must be those in memory
    */
   again(requestId: string, confirmedSinceMs?: number): RepeatedResponse | undefined;
   /** Asks the store whether the rows are still the same. */
@@ -44,13 +44,13 @@ export type Repeat = {
 };
 
 export type RepeatedResponse = {
-  /** The same object while they are the same. */
+  /** The same object as long as the headers are the same. */
   readonly headers: Readonly<OutgoingHttpHeaders>;
   /** `Server-Timing`, which differs from response to response. */
   readonly timing?: string;
   /** The start of a long body, or all of it. */
   readonly start?: Buffer | undefined;
-  /** The bytes of the body, or of what follows its start, as latin1. */
+  /** The bytes of the body, or the rest after `start`, as latin1. */
   readonly text: string;
 };
 
@@ -60,22 +60,22 @@ export type SendDeps = {
   readonly emit: (event: HttpEvent) => void;
 };
 
-/** One request, and what is known of it before it is read. */
+/** A request and its response, with what is known before it is handled. */
 export type Incoming = {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
-  /** When it came, as performance.now(). */
+  /** When it arrived, as `performance.now()`. */
   readonly startedMs: number;
-  /** Of the trace that it belongs to, if that is known. */
+  /** The id of the trace that it belongs to, if known. */
   readonly traceId: string | undefined;
-  /** Where an SDK records spans. */
+  /** Present if an SDK records spans. */
   readonly span?: Span | undefined;
 };
 
 type Sending = Incoming & {
   readonly facts: Readonly<RequestFacts>;
-  /** End the connection after this response. */
+  /** Whether the connection ends after this response. */
   readonly mustClose: boolean;
 };
 
@@ -87,14 +87,14 @@ export function sendResponse(
 ): void {
   const { request, response, requestId, facts, mustClose } = sending;
   headers['x-request-id'] = requestId;
-  // A 304 has no body, and must not state the length of one (RFC 9110, section 8.6); a body that is not made yet has none.
+  // A 304 must not state the length of a body (RFC 9110, section 8.6); that of a body in parts is not known yet.
   if (status !== 204 && status !== 304 && !parts) headers['content-length'] = body.length;
   if (mustClose) headers.connection = 'close';
   addCommonHeaders(deps, request.headers.origin, headers);
   response.writeHead(status, headers);
   if (parts) return void sendParts(deps, sending, status, parts);
   const caller = callerOf(status, facts);
-  // As a latin1 string a short body leaves together with the headers, in one system call.
+  // As a latin1 string a short body is sent with the headers, in one system call.
   if (body.length <= maxJoinedBytes || request.method === 'HEAD') {
     response.end(body.toString('latin1', 0, maxJoinedBytes), 'latin1');
     deps.unread.watch(response, caller);
@@ -103,7 +103,7 @@ export function sendResponse(
   reportAnswered(deps, sending, { method, path: pathOf(request), status, bytes: body.length, facts });
 }
 
-/** Whose response it is: a refused request only claims a token. */
+/** The caller of a response; none for a refused request, which only claims a token. */
 const callerOf = (status: number, { tokenId = '' }: RequestFacts) => (status < 400 ? tokenId : '');
 
 /** Sends a body while it is made. If a part can't be made, the connection ends before the body does. */
@@ -125,12 +125,12 @@ async function sendParts(
 }
 
 /**
- * Longer bodies are sent as buffers. With its head, a text of this length fits into the 16 KiB that libuv's wrapper in Node has on its
- * stack; beyond them it is copied to the heap before it is written.
+ * Longer bodies are sent as buffers. With its head, a text of this length fits into the 16 KiB that Node's wrapper of libuv has on its
+ * stack; a longer one is copied to the heap before it is written.
  */
 export const maxJoinedBytes = 15 * 1024;
 
-/** Adds what every response says, whatever its route. */
+/** Adds the headers of all responses, whatever their route. */
 export function addCommonHeaders(
   deps: Pick<SendDeps, 'cors'>,
   origin: string | undefined,
@@ -140,13 +140,13 @@ export function addCommonHeaders(
   addCorsHeaders(deps.cors, origin, headers);
 }
 
-/** What is reported of a response. */
+/** The facts about a response for its log line and metrics. */
 export type Answered = {
   readonly method: string | undefined;
-  /** Of the request, without query string. */
+  /** The request's path, without query string. */
   readonly path: string;
   readonly status: number;
-  /** Of the body. */
+  /** Bytes of the body. */
   readonly bytes: number;
   readonly facts: Readonly<RequestFacts>;
 };
@@ -158,7 +158,7 @@ export function reportAnswered(
   { method = '', path, status, bytes, facts }: Answered,
 ): void {
   const { endpoint, cache, tokenId, rows } = facts;
-  // To the microsecond.
+  // Rounded to microseconds.
   const ms = Math.round((performance.now() - startedMs) * 1000) / 1000;
   if (span) noteStatus(span, requestId, status, { endpoint, cache, tokenId, rows });
   emit({

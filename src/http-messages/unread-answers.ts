@@ -4,8 +4,8 @@ import type { EndReason } from './http-events.ts';
 import { pieceBytes } from './http-limits.ts';
 
 /**
- * Responses that their clients have not read yet. Callers are the ids of accepted access tokens: responses to nobody in particular, of open routes and
- * refused requests, are those of one caller, who may be called anything.
+ * Responses that their clients have not read yet. Callers are ids of accepted access tokens; responses of open routes and refused requests,
+ * which have none, count as those of one common caller of any name.
  */
 export type UnreadAnswers = {
   /** Bytes that wait to be read, over all connections. */
@@ -14,10 +14,10 @@ export type UnreadAnswers = {
   write(response: ServerResponse, body: Buffer, caller: string): void;
   /**
    * Writes a body part by part, each when the client has read the one before, and ends the response.
-   * @param parts ended by `return` where the client leaves
-   * @param heldBytes of memory that the parts are made of, which waits for the client as well
-   * @returns the bytes that were written
-   * @throws whatever `parts` throws; the connection has ended then, so that the client sees that bytes are missing
+   * @param parts ended by `return` if the client leaves
+   * @param heldBytes bytes of memory of the rows that the parts are made of, which are held until the client has read them
+   * @returns the number of bytes written
+   * @throws errors of `parts`; the connection is then ended, so that the client sees that bytes are missing
    */
   writeParts(
     response: ServerResponse,
@@ -25,7 +25,7 @@ export type UnreadAnswers = {
     heldBytes: number,
     caller: string,
   ): Promise<number>;
-  /** Watches a response that has ended but could not be handed to the system at once; a socket: that was written to it. */
+  /** Watches a response that has ended but could not be handed to the system at once; given a socket, one that was written to it directly. */
   watch(response: ServerResponse | Socket, caller: string): void;
   /**
    * Ends the connection of a reader who has stopped, of the caller with the most unread responses.
@@ -37,11 +37,11 @@ export type UnreadAnswers = {
 };
 
 type UnreadOptions = {
-  /** Milliseconds for which a client may read nothing. */
+  /** Maximum milliseconds for which a client may read nothing. */
   readonly timeoutMs: number;
   /**
-   * Bytes that may wait; beyond them, the responses that have made no progress for the longest are cut off, those of the caller with the most bytes
-   * first: one caller's readers, however many, are no reason to cut off another's slow one.
+   * Maximum bytes that may wait; beyond that, the responses without progress for the longest are cut off, those of the caller with the
+   * most bytes first: one caller's readers, however many, must not cause another's slow one to be cut off.
    */
   readonly maxBytes: number;
   readonly onEnded: (reason: EndReason) => void;
@@ -50,20 +50,20 @@ type UnreadOptions = {
 type Unread = {
   readonly caller: string;
   readonly bytes: number;
-  /** Nothing waits any longer. */
+  /** Called when nothing waits any more. */
   readonly settle: () => void;
-  /** When the client last read something; as performance.now(). */
+  /** When the client last read something; as `performance.now()`. */
   progressMs: number;
-  /** What `bytesWaiting` said then. */
+  /** The result of `bytesWaiting` at that time. */
   waiting: number;
 };
 
-/** Milliseconds without progress after which a reader has stopped, if its connection is needed. */
+/** After this many milliseconds without progress, a reader counts as stopped if its connection is needed. */
 const stoppedMs = 1000;
 
 type Watched = [ServerResponse | Socket, Unread];
 
-/** The responses that wait, and whose they are. */
+/** The waiting responses, by caller. */
 function createWatched({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | 'onEnded'>) {
   const unread = new Map<ServerResponse | Socket, Unread>();
   let total = 0;
@@ -74,7 +74,7 @@ function createWatched({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | '
     onEnded(reason);
   }
 
-  /** Spares a new response: its client has had no time to read it. */
+  /** Cuts off responses until there is room, except a new one, whose client has had no time to read it. */
   function makeRoom(spared: ServerResponse | Socket): void {
     while (total > maxBytes && unread.size > 1) {
       const slowest = slowestOf([...unread], ({ bytes }) => bytes, spared);
@@ -96,7 +96,7 @@ function createWatched({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | '
       makeRoom(response);
       return entry;
     },
-    /** @param lateMs milliseconds in which nobody could make progress */
+    /** @param lateMs milliseconds for which this process was busy, so that no client could make progress */
     endSlow(timeoutMs: number, nowMs: number, lateMs: number): void {
       for (const [response, entry] of unread) {
         entry.progressMs += lateMs;
@@ -115,7 +115,7 @@ function createWatched({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | '
   };
 }
 
-/** Of the caller that holds the most, the response that has made no progress for the longest; never the spared one. */
+/** Of the caller with the most waiting bytes, the response without progress for the longest; never the spared one. */
 function slowestOf(
   all: readonly Watched[],
   held: (entry: Unread) => number,
@@ -147,7 +147,7 @@ export function createUnreadAnswers({ timeoutMs, ...options }: UnreadOptions): U
       return watched.bytes();
     },
     write(response, body, caller) {
-      // Its `close` is over: nothing would ever remove what is added now.
+      // Its `close` has been emitted: an entry added now would never be removed.
       if (response.destroyed) return;
       const entry = add(response, caller, body.length);
       let at = 0;
@@ -177,7 +177,7 @@ export function createUnreadAnswers({ timeoutMs, ...options }: UnreadOptions): U
       const { writableLength } = response;
       if (writableLength === 0 || response.destroyed) return;
       const { settle } = add(response, caller, writableLength);
-      // A socket stays open; this is called when all before it has been handed to the system.
+      // A socket stays open; the callback runs when all earlier bytes have been handed to the system.
       if (response instanceof Socket) response.write('', settle);
     },
     endStopped,
@@ -188,8 +188,8 @@ export function createUnreadAnswers({ timeoutMs, ...options }: UnreadOptions): U
 }
 
 /**
- * Looks again and again.
- * @param look called with the time, and with how many milliseconds late it is: this process stood still then, or was busy, which is not the clients'
+ * Calls back at an interval.
+ * @param look called with the time, and with how many milliseconds late it is: for that time this process was stopped or busy, which is not the clients'
  */
 function lookEvery(everyMs: number, look: (nowMs: number, lateMs: number) => void): NodeJS.Timeout {
   let lookedMs = performance.now();
@@ -201,10 +201,10 @@ function lookEvery(everyMs: number, look: (nowMs: number, lateMs: number) => voi
   return timer.unref();
 }
 
-/** Notes what the client of a long write has read since the last look. */
+/** Records what the client of a long write has read since the last check. */
 function noteProgress(target: ServerResponse | Socket, entry: Unread, nowMs: number): void {
   const waiting = bytesWaiting(target);
-  // It waits for the response ahead of it on its connection; its own client has not been sent anything yet.
+  // It waits for an earlier response on its connection; nothing of it has been sent yet.
   const waitsForTurn = !(target instanceof Socket) && !target.socket;
   if (waitsForTurn || entry.waiting - waiting >= pieceBytes) entry.progressMs = nowMs;
   else if (waiting <= entry.waiting) return;
@@ -212,8 +212,8 @@ function noteProgress(target: ServerResponse | Socket, entry: Unread, nowMs: num
 }
 
 /**
- * Bytes that were written and that the system has not taken yet. Node's own time-out of sockets goes by this number too, which has no public
- * name; `writableLength` stays what it was until all of a write has been taken.
+ * Bytes that were written and that the system has not accepted yet. Node's own socket time-out uses this number too, which has no public
+ * name; `writableLength` does not change until the whole of a write is accepted.
  */
 export function bytesWaiting(target: ServerResponse | Socket): number {
   const socket = target instanceof Socket ? target : target.socket;
@@ -243,7 +243,7 @@ async function writeAll(
     }
     response.end();
   } catch (error) {
-    // The client's leaving ends the parts, too.
+    // A client that leaves also ends the parts.
     if (response.destroyed) return written;
     cutOff(response);
     throw error;
@@ -254,9 +254,9 @@ async function writeAll(
 }
 
 /**
- * Ends a connection in the middle of a response by a reset. To a client of HTTP/1.0, which nginx is by default, a plain end is that of a body
- * without a length: rows that are missing would be missed by nobody. `resetAndDestroy` would first wait until all is read; this property, which
- * Node does not document, is what it sets.
+ * Ends a connection in the middle of a response by a reset. For a client of HTTP/1.0, such as nginx by default, a plain end is the regular
+ * end of a body without a length: missing rows would go unnoticed. `resetAndDestroy` would first wait until all is read; the property set
+ * here, which Node does not document, is what it sets itself.
  */
 function cutOff(target: ServerResponse | Socket): void {
   const socket = target instanceof Socket ? target : target.socket;

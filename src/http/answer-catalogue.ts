@@ -13,7 +13,7 @@ import {
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 
 /**
- * `GET /api/endpoints` and `GET /api/endpoints/<name or UUID>`: what the token may ask for (contract 10.5).
+ * Answers `GET /api/endpoints` and `GET /api/endpoints/<name or UUID>`: the saved queries that the token may read (contract 10.5).
  * @param reference name or UUID; absent: all of them
  * @throws GatewayError `unauthorized`, `forbidden`, `endpoint_not_found`, `too_many_requests`
  */
@@ -36,7 +36,7 @@ export async function answerCatalogue(
   };
 }
 
-/** The form that `docs/rest.md` describes; unknown members are left out. */
+/** The object that `docs/rest.md` describes, without undefined members. */
 function render({ definition, subsets, fixed }: ListedEndpoint): object {
   const { name, id, description, parameters, columns, sandbox, window, redactPii, labels } = definition;
   const path = `/api/endpoints/query/${name}`;
@@ -72,7 +72,7 @@ function renderParameter(parameter: ParameterDefinition, isFixed: boolean): obje
   return { ...rest, min_length, max_length, fixed: isFixed || undefined };
 }
 
-/** The query string of a request that has the examples, and the first of the allowed values; `<name>` where there is neither. */
+/** An example query string: with each parameter's example, else the first allowed value, else `<name>`. */
 function exampleQuery(parameters: readonly ParameterDefinition[]): string {
   const pairs = parameters.flatMap(({ name, required, examples, values }): [string, string][] => {
     const [value = required ? values?.[0] : undefined] = examples ?? [];

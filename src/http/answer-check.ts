@@ -7,7 +7,7 @@ import { checkSql } from '../pipeline/check-sql.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 
 /**
- * `POST /api/endpoints/<name or UUID>/check`: what is wrong with the `sql` of a JSON body, or which columns it has.
+ * Answers `POST /api/endpoints/<name or UUID>/check`: what is wrong with the `sql` of a JSON body, or else its columns.
  * @throws GatewayError as `checkSql` and `readJsonBody`
  */
 export async function answerCheck(

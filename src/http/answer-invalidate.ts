@@ -12,13 +12,13 @@ import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 
 const orderSchema = z.strictObject({
   endpoint: z.string(),
-  // Neither checked nor copied member by member: a body may have a hundred thousand.
+  // Not checked or copied member by member: a body may have a hundred thousand.
   parameters: z.custom<Record<string, unknown>>(isJsonObject, 'expected an object').optional(),
   sql: z.string().optional(),
 });
 
 /**
- * `POST /admin/invalidate`: invalidates stored answers in all gateways, for tokens with the scope `invalidate`. The body names the
+ * Answers `POST /admin/invalidate`: invalidates cache entries in all gateways, for tokens with the scope `invalidate`. The body names the
  * endpoint; with `parameters` (and `sql`) only the one entry of those values.
  * @throws GatewayError `unauthorized`, `forbidden`, `invalid_body`, `endpoint_not_found`, `invalid_parameter`, `unavailable`
  */

@@ -9,7 +9,8 @@ import { admitLoad, type LoadingDeps, type LoadRouteDeps, missingSource } from '
 import { json } from './json-response.ts';
 
 /**
- * `POST /api/logs`: takes log events for a source, as Logflare does, for tokens with the scope `write`. The answer means that they are on disk.
+ * Answers `POST /api/logs`: accepts log events for a source, as Logflare does, for tokens with the scope `write`. A success means that they
+ * are on disk.
  * @throws GatewayError `unauthorized`, `forbidden`, `source_not_found`, `invalid_request`, `invalid_body` if there is no
  * event in the body, `unsupported_media_type`, `body_too_large`, `request_timeout`, `overloaded`, `unavailable`
  */

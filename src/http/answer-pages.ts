@@ -7,9 +7,9 @@ import { answerSample, type PageSample } from './answer-sample.ts';
 import { documentBytes, json } from './json-response.ts';
 import type { PageFiles } from './page-files.ts';
 
-/** What the pages for browsers need. */
+/** What the routes of the pages for browsers need. */
 export type PageDeps = {
-  /** Absent where no pages are served. */
+  /** Absent if no pages are served. */
   readonly pages: PageFiles | undefined;
   /** Whether browsers get GraphiQL at `/graphql`. */
   readonly hasGraphiql: boolean;
@@ -23,7 +23,7 @@ type PageRoute =
   | { readonly name: 'docs' | 'dialect' | 'sample' | 'home' };
 
 /**
- * Answers the routes of the pages for browsers. They are open: the pages hold nothing, and ask with the token that their reader has.
+ * Answers the routes of the pages for browsers. They need no token: the pages contain no data, and send requests with their reader's token.
  * @throws GatewayError `route_not_found`, and as `answerSample`
  */
 export async function answerPages(
@@ -57,7 +57,7 @@ export async function answerPages(
   }
 }
 
-/** Where a program goes from here. */
+/** Links for a program that asks for `/`. */
 const home = {
   service: 'saved-query-gateway',
   endpoints: '/api/endpoints',
@@ -73,7 +73,7 @@ const home = {
 
 let dialect: Buffer | undefined;
 
-/** The dialect for the editor of the page, written when it is first asked for. */
+/** The dialect for the page's editor, rendered at the first request. */
 function dialectJson(): Buffer {
   dialect ??= Buffer.from(JSON.stringify(describeDialect()));
   return dialect;

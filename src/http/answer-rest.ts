@@ -41,10 +41,10 @@ import { type BodyForm, isNotModified, rowsHeaders, withoutContent } from './row
  */
 export type RestHandler = (context: RequestContext, endpoint: string) => Promise<HttpResponse>;
 
-/** Plans of earlier requests. */
+/** Maximum bytes of the plans of earlier requests. */
 const maxPlansLength = 16 * 1024 * 1024;
 
-/** What a request meant, and the format that it asked for. */
+/** What a request meant, and the format that it requested. */
 type Known = { readonly plan: Plan; readonly format: RowFormat };
 
 export type RestDeps = PipelineDeps & { readonly formatter: Pick<RowFormatter, 'format' | 'open'> };
@@ -113,7 +113,7 @@ async function answerWhole(
   return isKnown ? { ...notModified(headers), repeat } : { status: 200, headers, body, repeat };
 }
 
-/** Answers with a long result in a format that it is not kept in: it is written while the caller reads it. */
+/** Answers with a long result in another format than JSON: it is written while the caller reads it. */
 async function answerInParts(
   { formatter }: RestDeps,
   request: IncomingMessage,
@@ -154,12 +154,12 @@ function headersOf(request: IncomingMessage, answer: Answer, form: BodyForm): Ou
     'server-timing': serverTiming(answer),
   };
   if (request.method === 'POST' || !hasBody(request)) return headers;
-  // Caches store the answer to a GET under its URL, which does not show what the body asked for.
+  // Caches store the answer to a GET under its URL, which does not show what the body requested.
   const { 'x-accel-expires': _, ...others } = headers;
   return { ...others, 'cache-control': 'no-store' };
 }
 
-/** Whether the caller has this very body. RFC 9110, section 13.2.2: a tag that matches is a condition of GET and HEAD alone. */
+/** Whether the caller has this very body. RFC 9110, section 13.2.2: a matching tag gives a 304 only for GET and HEAD. */
 function hasIt({ method, headers }: IncomingMessage, { etag }: OutgoingHttpHeaders): boolean {
   return method !== 'POST' && isNotModified(headers['if-none-match'], etag);
 }
@@ -168,7 +168,7 @@ function notModified(headers: OutgoingHttpHeaders): HttpResponse {
   return { status: 304, headers: withoutContent(headers), body: noBody };
 }
 
-/** An answer in the format that the caller asked for. */
+/** An answer in the requested format. */
 type Shown = { readonly answer: Answer; readonly format: RowFormat; readonly body: Buffer };
 
 async function show(
@@ -188,10 +188,10 @@ function optionsOf({ plan }: Answer, signal: AbortSignal) {
 
 const noBody = Buffer.alloc(0);
 
-/** Entries that were served before, by version: most are served once, and then repeating them would only keep them in memory. */
+/** Entries that were served before, by version: most are served only once, and remembering their responses would waste memory. */
 const served = new LRUCache<string, true>({ max: 20_000 });
 
-/** Whether rows were served before, and notes that they are served now; one entry is read from the store as many objects. */
+/** Whether rows were served before; records that they are served now. By version, because one entry may be read from the store as several objects. */
 function isServedAgain(rows: Answer['rows']): boolean {
   if (!('version' in rows)) return false;
   const isKnown = served.has(rows.version);
@@ -199,7 +199,7 @@ function isServedAgain(rows: Answer['rows']): boolean {
   return isKnown;
 }
 
-/** @param body as it is sent, encoded or not */
+/** @param body as sent, encoded or not */
 function repeatOf(
   deps: PipelineDeps,
   { answer, format, body: plain }: Shown,
@@ -237,14 +237,14 @@ function serverTiming({ stages }: Answer): string {
   return text;
 }
 
-/** Parameters come from the query string; a POST, and some GETs, may carry them in a body, which wins. */
+/** Reads the parameters: from the query string, and for a POST and some GETs also from the body, which wins. */
 async function readRaw(
   context: RequestContext,
   { sandbox, parameters }: EndpointDefinition,
 ): Promise<RawParameters> {
   const lists = new Set(parameters.filter(({ repeated }) => repeated).map(({ name }) => name));
   const text = context.readQuery();
-  // Awaited only where it must be: a malformed body may follow at once, and has to find its reader.
+  // Awaited only if it is a promise: a malformed body may arrive at once, and its reader must be in place by then.
   const query = readQueryString(typeof text === 'string' ? text : await text, lists);
   rejectLql(query);
   rejectExplain(query);
@@ -258,7 +258,7 @@ async function readRaw(
   return body;
 }
 
-/** Rows that ignore a filter would be wrong rows (contract 2.7). */
+/** Refuses `lql`: rows that ignore a filter would be wrong rows (contract 2.7). */
 function rejectLql(parameters: RawParameters): void {
   if (parameters.lql === undefined) return;
   throw new GatewayError(
@@ -267,18 +267,18 @@ function rejectLql(parameters: RawParameters): void {
   );
 }
 
-/** `explain`, in which letters may be percent-encoded: who writes it so is not to be billed for a query either. */
+/** `explain`, whose letters may be percent-encoded: a caller who writes it like that must not be billed for a query either. */
 const explainName = /(?:e|%65)(?:x|%78)(?:p|%70)(?:l|%6c)(?:a|%61)(?:i|%69)(?:n|%6e)/i;
 
-/** Whether a request asks what its query would do: `explain=true` in the query string (contract 4.10). */
+/** Whether a request has `explain=true` in its query string: its query is explained, not run (contract 4.10). */
 function asksToExplain(queryText: string): boolean {
   if (!explainName.test(queryText)) return false;
-  // Whoever sends thousands of others has shown no token yet.
+  // Only these pairs are parsed: a caller without a valid token might send thousands of others.
   const named = queryText.split('&').filter(pair => explainName.test(pair));
   return readQueryString(named.join('&')).explain === 'true';
 }
 
-/** Who writes `explain` in another way wants no query to run. */
+/** Refuses other values of `explain`: whoever sends one wants no query to run. */
 function rejectExplain({ explain = '' }: RawParameters): void {
   if (explain === '' || explain === 'true' || explain === 'false') return;
   throw new GatewayError(
@@ -287,7 +287,7 @@ function rejectExplain({ explain = '' }: RawParameters): void {
   );
 }
 
-/** Nor does who writes it into a body, where a saved query's own parameters are. */
+/** Refuses `explain` in a body, for the same reason: it belongs to the query string. */
 function rejectExplainIn({ explain }: RawParameters): void {
   if (explain === undefined || explain === null || explain === '') return;
   if (explain === false || explain === 'false') return;
@@ -297,7 +297,7 @@ function rejectExplainIn({ explain }: RawParameters): void {
   );
 }
 
-/** The body that `docs/rest.md` and OpenAPI describe; unknown members are left out. */
+/** The response that `docs/rest.md` and OpenAPI describe, without undefined members. */
 function explainResponse(explained: ExplainedEndpoint): HttpResponse {
   const { endpoint, verdict, parameters, cacheKey, maxBytesBilled } = explained;
   const shared = {

@@ -27,7 +27,7 @@ export type Health = {
   readonly isReady: boolean;
   /** Words such as `store_down`. */
   readonly reasons: readonly string[];
-  /** Places in files of saved queries and sources that are wrong, such as `a.sql:3: name`. Absent: none that may be shown. */
+  /** Problems in files of saved queries and sources, such as `a.sql:3: name`. Absent if there are none, or they may not be shown. */
   readonly broken?: readonly string[];
 };
 
@@ -35,24 +35,24 @@ export type Health = {
 export type RouteDeps = PageDeps & {
   readonly pipeline: PipelineDeps;
   readonly graphql: (context: RequestContext) => Promise<HttpResponse>;
-  /** Agents' messages. */
+  /** Answers agents' messages. */
   readonly mcp: (context: RequestContext) => Promise<HttpResponse>;
-  /** Where rows are loaded; absent: the warehouse is filled by its owner. */
+  /** Loads rows; absent with a warehouse, which is filled by its owner. */
   readonly loading: LoadingDeps | undefined;
   /** For `GET /admin/warm`. */
   readonly schedule: Pick<WarmSchedule, 'state'>;
   /** Renders the metrics for a scraper. */
   readonly metrics: () => Promise<HttpResponse>;
-  /** Whether the metrics are for tokens with the scope `metrics` alone. */
+  /** Whether the metrics need a token with the scope `metrics`. */
   readonly metricsNeedToken: boolean;
-  /** Whether the documents that list all saved queries are for tokens with the scope `introspect` alone. */
+  /** Whether the documents that list all saved queries need a token with the scope `introspect`. */
   readonly documentsNeedToken: boolean;
-  /** The OpenAPI document of what is served now. */
+  /** The OpenAPI document of the saved queries currently served. */
   readonly openapi: () => Promise<Buffer>;
-  /** The page for language models of what is served now. */
+  /** The page for language models about the saved queries currently served. */
   readonly llmsText: () => Promise<Buffer>;
   readonly health: () => Health;
-  /** Milliseconds within which each next part of a body must arrive. */
+  /** Maximum milliseconds to wait for each next part of a body. */
   readonly receiveTimeoutMs: number;
 };
 
@@ -79,7 +79,7 @@ export async function answerRoute(deps: Routing, context: RequestContext): Promi
     route = matchRoute(context.path);
     return await answerMethod(deps, context, route);
   } catch (thrown) {
-    // It may repeat a path, a name, a header or a body (contract 9.6). What is redacted for a saved query the pipeline knows, and has done.
+    // The message may repeat a path, a name, a header or a body (contract 9.6). Errors about a saved query are redacted by the pipeline.
     throw route?.name === 'rest' ? thrown : redactError(thrown, deps.pipeline.redactKinds);
   }
 }
@@ -110,7 +110,7 @@ async function answerMethod(deps: Routing, context: RequestContext, route: Route
   }
 }
 
-/** These say how the gateway is, to whoever asks. */
+/** Whether a route reports the gateway's health, for which no token is needed. */
 const isProbe = ({ name }: Route) => name === 'livez' || name === 'readyz' || name === 'health';
 
 async function answerBy(deps: Routing, context: RequestContext, route: Route): Promise<HttpResponse> {
@@ -176,7 +176,7 @@ function rejectEncodedBody(request: IncomingMessage): void {
   );
 }
 
-/** Answers a load balancer whether to send requests here: 503 if not. The reasons include what is merely degraded. */
+/** Tells a load balancer whether to send requests here: 503 if not. The reasons also name what is merely degraded. */
 function answerReady({ health, isStopping }: Routing): HttpResponse {
   const { isReady, reasons, ...more } = health();
   if (isReady && !isStopping) return json({ status: 'ready', reasons, ...more });

@@ -13,11 +13,11 @@ import type { Loader } from '../loading/loader.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { json } from './json-response.ts';
 
-/** What takes rows, and for which sources. */
+/** The loading of rows, and the sources. */
 export type LoadingDeps = {
   readonly loader: Loader;
   readonly sources: readonly Source[];
-  /** Whether a source is missing for its file is wrong. */
+  /** Whether a source is missing because its file is broken. */
   readonly isLeftOut: (name: string) => boolean;
 };
 
@@ -29,8 +29,8 @@ export type LoadRouteDeps = {
 };
 
 /**
- * `POST /api/sources/<name>/rows`: loads rows, each a line of JSON, for tokens with the scope `write`. The answer means that the rows are on
- * disk; lines that do not fit the source are left out and counted.
+ * Answers `POST /api/sources/<name>/rows`: loads rows, one line of JSON each, for tokens with the scope `write`. A success means that the
+ * rows are on disk; lines that do not fit the source are rejected and counted.
  * @throws GatewayError `unauthorized`, `forbidden`, `source_not_found`, `invalid_request`, `invalid_body` if no line fits,
  * `body_too_large`, `request_timeout`, `overloaded`, `unavailable`
  */
@@ -66,7 +66,7 @@ export async function answerRows(
   return json({ rows, rejected, problems, ignoredFields, epochUnits });
 }
 
-/** Why a source is not there. Rows for one whose file is wrong can be sent again when it has been mended. */
+/** The error for a missing source. Rows for one with a broken file can be sent again when it is repaired. */
 export function missingSource(
   { isLeftOut, sources }: Pick<LoadingDeps, 'isLeftOut' | 'sources'>,
   name: string,
@@ -81,7 +81,7 @@ export function missingSource(
 }
 
 /**
- * Lets a caller load who may, and counts the request.
+ * Checks that a caller may load rows, and counts the request.
  * @returns the id of the token
  * @throws GatewayError `unauthorized`, `forbidden`, `too_many_requests`
  */

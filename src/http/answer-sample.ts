@@ -2,10 +2,10 @@ import { GatewayError } from '../base/errors.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 
-/** What the page of a first start may have without asking: the token that the gateway made itself, and values that have rows. */
+/** What the page of a first start gets without a token: the token that the gateway made itself, and parameter values that have rows. */
 export type PageSample = { readonly token: string; readonly parameters: Readonly<Record<string, string>> };
 
-/** Names of this machine; an address that a foreign name leads to has that name in its Host header. */
+/** Host headers of this machine; if a foreign name resolves to it, the header has that name. */
 const ownHost = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i;
 const proxyHeaders = [
   'forwarded',
@@ -18,18 +18,18 @@ const proxyHeaders = [
 const ownAddress = /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/;
 
 /**
- * `GET /api/sample`: the token of a first start, for the gateway's own page in a browser on the same machine, and for nobody else
- * (decision 70). Everybody else gets `{}`.
+ * Answers `GET /api/sample`: with the token of a first start, but only to the gateway's own page in a browser on the same machine
+ * (decision 70). All others get `{}`.
  * @throws GatewayError `forbidden` for a page of another origin
  */
 export function answerSample(sample: PageSample | undefined, { request }: RequestContext): HttpResponse {
   const { headers, socket, httpVersionMinor } = request;
-  // Browsers set it themselves and let no page write it. A page of another origin could read the answer, for CORS allows any by default.
+  // Browsers set it, and pages can't change it. Without this check a page of another origin could read the answer: by default CORS allows any.
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') {
     throw new GatewayError('forbidden', 'Only the page of this gateway may ask');
   }
-  // Behind a proxy on this machine every caller would look local. nginx by default adds no header, but it does not ask for HTTP/1.1 with
+  // Behind a proxy on this machine every caller would seem local. nginx by default adds no header, but does not send HTTP/1.1 with
   // `Connection: keep-alive`, as every browser does.
   const asksAsBrowser = httpVersionMinor > 0 && headers.connection?.toLowerCase() === 'keep-alive';
   const isProxied = !asksAsBrowser || proxyHeaders.some(name => headers[name] !== undefined);

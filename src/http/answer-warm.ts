@@ -7,8 +7,8 @@ import type { HttpResponse } from '../http-messages/send-response.ts';
 import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
 
 /**
- * `GET /admin/warm`: what is due when, and what all workers did, or skipped and why; for tokens with the scope `warm`. Lists
- * the groups of the saved queries that the token covers.
+ * Answers `GET /admin/warm`: when groups are due, what all workers did, and what they skipped and why; for tokens with the scope `warm`.
+ * Lists the groups of the saved queries that the token covers.
  * @throws GatewayError `unauthorized`, `forbidden`, `unavailable`
  */
 export async function answerWarm(

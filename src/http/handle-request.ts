@@ -31,7 +31,7 @@ export type HandlerDeps = RouteDeps & {
   readonly compat: Compat;
   readonly emit: (event: HttpEvent) => void;
   readonly unread: UnreadAnswers;
-  /** Connections that may be open at the same time. */
+  /** Maximum number of open connections. */
   readonly maxConnections: number;
   readonly connections: Pick<Connections, 'beginRepeated' | 'inFlight' | 'setWaiting'>;
   /** Whether this is the latest request of its connection. */
@@ -40,9 +40,9 @@ export type HandlerDeps = RouteDeps & {
 
 /** Answers the requests of one server. */
 export type RequestHandler = {
-  /** Looks at what a new connection brings. */
+  /** Reads the bytes of a new connection before the parser does. */
   watch(socket: Socket): void;
-  /** Notes a request for another protocol, before it is handled as any other. */
+  /** Records a request for another protocol (`Upgrade`), before it is handled like any other. */
   beginUpgrade(request: IncomingMessage): void;
   /** Answers a request. */
   handle(request: IncomingMessage, response: ServerResponse): void;
@@ -130,7 +130,7 @@ function listen(serving: Serving, incoming: Incoming): void {
   }
 }
 
-/** Answers by what is remembered of the same words, if the memory of this process or the store confirms it; else by the handler. */
+/** Repeats the answer to an identical request if the memory of this process or the store confirms it; otherwise calls the handler. */
 function answerFast(serving: Serving, incoming: Incoming, body: Buffer | undefined): void {
   const { request, response, startedMs, span } = incoming;
   const { fastPath, repeatedBytes } = serving;
@@ -142,14 +142,14 @@ function answerFast(serving: Serving, incoming: Incoming, body: Buffer | undefin
     return true;
   };
   if (answerAgain()) return;
-  // A trace shows what the cache and the store do.
+  // A traced request takes the normal path, so that the trace shows what cache and store do.
   const confirmation = key === undefined || span ? undefined : fastPath.confirm(key);
   if (!confirmation) return void handle(serving, incoming, body);
   const proceed = (isConfirmed: boolean) => {
     if (response.destroyed) refuse(serving, incoming, new GatewayError('cancelled', 'The caller went away'));
     else if (!isConfirmed || !answerAgain(startedMs)) void handle(serving, incoming, body);
   };
-  // What went wrong is for the handler to say.
+  // If this fails, the handler reports why.
   confirmation.then(proceed, () => proceed(false));
 }
 
@@ -188,7 +188,7 @@ function refuse(serving: Serving, incoming: Incoming, error: GatewayError, facts
     const isMethod = error.code === 'method_not_allowed';
     send(serving, incoming, isMethod ? withAllow(rendered, pathOf(request)) : rendered, facts);
   } catch (cause) {
-    // The response itself can't be written.
+    // The response itself could not be written.
     serving.emit({ type: 'http.bug', requestId, cause });
     response.destroy();
   }
@@ -198,13 +198,13 @@ function send(serving: Serving, incoming: Incoming, response: HttpResponse, fact
   const { request } = incoming;
   const mustClose =
     (serving.isClosing && serving.isLast(incoming)) || (!request.complete && hasBody(request));
-  // Refused before it was known whose it is, or because of whose it is: the operator wants to know.
+  // For a request that was refused before its token was accepted, the log names the token that it claims.
   if (response.status >= 400) facts.tokenId ??= claimedTokenId(readCredentials(request.headers));
   if (response.status === 408) serving.emit({ type: 'http.connection_ended', reason: 'slow_sender' });
   sendResponse(serving, { ...incoming, facts, mustClose }, response);
 }
 
-/** Bytes of a body that is read before its token is checked. */
+/** Maximum bytes of a GraphQL body that is read before its token is checked. */
 const maxShortGraphql = 64 * 1024;
 
 function isShortGraphql(request: IncomingMessage): boolean {
@@ -230,7 +230,7 @@ function faultOfHost({ headers, rawHeaders, httpVersionMinor }: IncomingMessage)
   return hosts > 1 ? 'There is more than one Host header' : undefined;
 }
 
-/** A 405 lists the allowed methods (RFC 9110, section 15.5.6). */
+/** Adds to a 405 the list of allowed methods (RFC 9110, section 15.5.6). */
 function withAllow(response: HttpResponse, path: string): HttpResponse {
   return {
     ...response,

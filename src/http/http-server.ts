@@ -12,13 +12,13 @@ import { createUnreadAnswers } from '../http-messages/unread-answers.ts';
 import { createRequestHandler, type HandlerDeps } from './handle-request.ts';
 import { type StopOptions, stopServer } from './stop-server.ts';
 
-/** The limits of what one client may take from the server. Times are milliseconds. */
+/** Limits on clients' connections. Times are milliseconds. */
 export type ConnectionLimits = {
-  /** Within which the request headers must arrive, and each next part of a body. */
+  /** Time within which the request headers must arrive, and each next part of a body. */
   readonly receiveTimeoutMs: number;
-  /** Within which the client must read at least a part of its response. */
+  /** Time within which the client must read at least a part of its response. */
   readonly sendTimeoutMs: number;
-  /** Bytes of responses that wait for their readers, over all connections. */
+  /** Maximum bytes of responses that wait for their readers, over all connections. */
   readonly maxUnreadBytes: number;
   readonly maxConnections: number;
 };
@@ -30,7 +30,7 @@ export type HttpDeps = Omit<
   readonly limits: ConnectionLimits;
 };
 
-/** The HTTP server, and how it ends. */
+/** The HTTP server. */
 export type HttpServer = {
   readonly server: Server;
   /** Open connections. */
@@ -61,11 +61,11 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   /** Answers a malformed request, after the requests that preceded it on the connection. */
   function refuse(socket: Duplex, error: GatewayError): void {
     const pair = connections.inFlight(socket);
-    // The malformed part is the body of a request that is being answered.
+    // If the malformed part is the body of a request in flight, the reader of that body answers.
     if (pair && !pair.request.complete && failBody(pair.request, error)) return;
     if (error.code === 'request_timeout') onEnded('slow_sender');
     if (!pair) return void answerRaw(deps, socket, error);
-    // The parser would report each further piece as another error.
+    // Otherwise the parser would report each further piece as another error.
     dropInput(socket);
     pair.response.once('close', () => answerRaw(deps, socket, error));
   }
@@ -80,7 +80,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
 
   /** Answers a request, unless its connection has too many waiting. */
   function receive(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
-    // The connection was refused already, as one too many.
+    // The connection was refused already, because there were too many.
     if (request.socket.writableEnded) return;
     const admission = connections.begin(request, response);
     if (admission === 'answer') {
@@ -91,7 +91,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   }
 
   server.on('connection', socket => {
-    // A connection that only waits for its reader makes way, too.
+    // A connection that only waits for a stopped reader is given up, too.
     if (connections.add(socket) || (unread.endStopped() && connections.add(socket))) {
       handler.watch(socket);
       return;
@@ -110,7 +110,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   server.on('clientError', (error, socket) => refuse(socket, clientFault(error)));
   server.on('timeout', endUnlessRead);
   server.on('connect', (_request, socket) => {
-    // Its parser is no longer of this connection, and Node's listeners are gone: an error would end the process.
+    // Node has removed its parser and listeners from this connection: an unhandled error would end the process.
     socket.on('error', () => socket.destroy());
     dropInput(socket);
     refuse(socket, new GatewayError('method_not_allowed', 'CONNECT is not offered: this is no proxy'));
@@ -129,27 +129,27 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   };
 }
 
-/** Ends a connection that has been idle for too long, unless its client has sent something just now. */
+/** Ends a connection that has been idle for too long, unless its client has just sent something. */
 async function endUnlessRead(socket: Socket): Promise<void> {
   const { bytesRead } = socket;
   await afterReading();
   if (socket.bytesRead === bytesRead) socket.destroy();
 }
 
-/** @param onUpgrade called with each request for another protocol, before it is a request like others */
+/** @param onUpgrade called with each request for another protocol, before it is handled like any other */
 function openServer(receiveTimeoutMs: number, onUpgrade: (request: IncomingMessage) => void): Server {
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     requireHostHeader: false,
     keepAliveTimeout: keepAliveMs,
-    // A request without a body has been read with its head: it has no `data`, no `end`, and costs no turns for them.
+    // A request without a body is complete with its head: it emits no `data` or `end`, and costs no turns for them.
     optimizeEmptyRequests: true,
     shouldUpgradeCallback(request) {
       onUpgrade(request);
       return false;
     },
     headersTimeout: receiveTimeoutMs,
-    // Bounds clients that send byte by byte, each byte of which counts as progress.
+    // Limits clients that send byte by byte, where each byte counts as progress.
     requestTimeout: 4 * receiveTimeoutMs,
     connectionsCheckingInterval: Math.min(1000, Math.ceil(receiveTimeoutMs / 4)),
   });

@@ -1,9 +1,9 @@
 import type { HttpResponse } from '../http-messages/send-response.ts';
 
-/** A 200 with a value as JSON, which caches must ask about each time. */
+/** A 200 with a value as JSON, which caches must revalidate each time. */
 export const json = (value: object) => documentBytes(Buffer.from(JSON.stringify(value)), 'application/json');
 
-/** The same for a text that is written already. */
+/** The same for text that is already rendered. */
 export function documentBytes(body: Buffer, type: string): HttpResponse {
   return {
     status: 200,

@@ -2,7 +2,7 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { describeParameter } from '../endpoints/parameters/describe-parameter.ts';
 
 /**
- * Builds the page that tells a language model what is served, and how to ask.
+ * Builds the page that tells a language model which saved queries there are, and how to request them.
  * Source of the form: llmstxt.org.
  */
 export function buildLlmsText(endpoints: readonly EndpointDefinition[]): string {

@@ -4,10 +4,10 @@ import { decodePathSegment } from '../http-messages/read-query-string.ts';
 /** The route of a path. */
 export type Route =
   | { readonly name: 'rest'; readonly endpoint: string }
-  /** Of all saved queries, or of one. */
+  /** The catalogue of all saved queries, or of one. */
   | { readonly name: 'catalogue'; readonly endpoint: string | undefined }
   | { readonly name: 'rows'; readonly source: string }
-  /** What is wrong with SQL for one of them. */
+  /** The check of SQL for one saved query. */
   | { readonly name: 'check'; readonly endpoint: string }
   | { readonly name: 'asset'; readonly file: string }
   | { readonly name: Page }
@@ -24,13 +24,13 @@ export type Route =
         | 'logs';
     };
 
-/** What browsers are served, and what the pages ask before they have a token. */
+/** Routes for browsers, and those that the pages request before they have a token. */
 type Page = 'home' | 'docs' | 'dialect' | 'sample';
 
 /** Routes by which orchestrators probe the process. */
 type Probe = 'health' | 'livez' | 'readyz';
 
-/** The methods each route answers, beside OPTIONS. `docs/rest.md` lists the routes; a test keeps the two equal. */
+/** The methods of each route, besides OPTIONS. `docs/rest.md` lists the routes; a test keeps the two equal. */
 export const routeMethods: Record<Route['name'], readonly string[]> = {
   rest: ['GET', 'HEAD', 'POST'],
   catalogue: ['GET', 'HEAD'],
@@ -54,7 +54,7 @@ export const routeMethods: Record<Route['name'], readonly string[]> = {
   asset: ['GET', 'HEAD'],
 };
 
-/** The header `Allow`. */
+/** The value of the header `Allow`. */
 export function allowOf(methods: readonly string[]): string {
   return [...methods, 'OPTIONS'].join(', ');
 }
@@ -82,13 +82,13 @@ const fixedRoutes: Record<
   '/docs': 'docs',
 };
 
-/** Three spellings of one route; the last two are older (contract 2.1). */
+/** Three spellings of the REST route; the last two are older (contract 2.1). */
 const restPath =
   /^(?:\/api\/endpoints\/query\/name\/|\/api\/endpoints\/query\/|\/endpoints\/query\/)([^/]+)$/;
 
 const rowsPath = /^\/api\/sources\/([^/]+)\/rows$/;
 
-/** `query` alone would be the beginning of a path above. */
+/** The path of the catalogue. `query` is not a name here: it would be the start of a path above. */
 const cataloguePath = /^\/api\/endpoints(?:\/(?!query$)([^/]+))?$/;
 
 const checkPath = /^\/api\/endpoints\/([^/]+)\/check$/;
@@ -115,12 +115,12 @@ export function matchRoute(path: string): Route {
   throw new GatewayError('route_not_found', `No route has the path ${JSON.stringify(path.slice(0, 120))}`);
 }
 
-/** Routes that orchestrators and scrapers ask all day, and that nobody looks for in traces. */
+/** Routes that orchestrators and scrapers poll all day, and that would only clutter traces. */
 const untraced: ReadonlySet<Route['name']> = new Set(['health', 'livez', 'readyz', 'metrics']);
 
 /**
- * What traces call the route of a path: the path, with a name in place of what differs.
- * @returns undefined where there is no such route, false for one that is not traced
+ * The name of a path's route in traces: the path, with names in place of variable parts.
+ * @returns undefined if there is no such route, false if it is not traced
  */
 export function tracedRoute(path: string): string | undefined | false {
   if (restPath.test(path)) return path.replace(/[^/]+$/, '{endpoint}');

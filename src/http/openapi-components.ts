@@ -53,7 +53,7 @@ const notModified = {
   headers: { ETag: { $ref: '#/components/headers/etag' } },
 };
 
-/** What `explain=true` answers instead of rows. */
+/** The response to `explain=true`. */
 const explained = {
   type: 'object',
   required: ['explain'],
@@ -142,7 +142,7 @@ const errorResponse = {
   },
 };
 
-/** What the operations refer to, but for the rows. */
+/** The components that operations refer to, except rows. */
 export const components = {
   securitySchemes: {
     apiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' },

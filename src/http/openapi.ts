@@ -6,7 +6,7 @@ import { describeParameter } from '../endpoints/parameters/describe-parameter.ts
 import { formatNames, rowFormats } from '../formats/row-formats.ts';
 import { components } from './openapi-components.ts';
 
-/** What stands before the paths. */
+/** The members of the document before the paths. */
 function headOf(endpoints: readonly EndpointDefinition[]): object {
   return {
     openapi: '3.1.0',
@@ -24,9 +24,9 @@ function headOf(endpoints: readonly EndpointDefinition[]): object {
 }
 
 /**
- * Writes the OpenAPI 3.1 document of the REST route from the definitions alone. So that clients get typed rows, each answer has one shape:
- * a GET by the name has the saved columns, a POST takes the caller's own SQL, a GET by the UUID shows all that a GET takes. It is made in
- * slices, for that of thousands of saved queries takes half a second.
+ * Writes the OpenAPI 3.1 document of the REST route from the definitions alone. Each operation has one shape of rows, so that clients get
+ * typed rows: a GET by name has the saved columns, a POST takes the caller's own SQL, a GET by UUID shows everything that a GET takes. The
+ * document is written in slices of the event loop: for thousands of saved queries it takes half a second.
  * @returns JSON
  */
 export async function writeOpenApi(endpoints: readonly EndpointDefinition[]): Promise<string> {
@@ -144,7 +144,7 @@ function queryParameters(endpoint: EndpointDefinition): object[] {
   return endpoint.parameters.map(parameter => queryParameter(endpoint, parameter));
 }
 
-/** The body of a POST: the parameters as JSON values, and SQL of the caller's own. */
+/** The schema of a POST body: the parameters as JSON values, and the caller's own SQL. */
 function bodySchema(endpoint: EndpointDefinition): object {
   const { parameters, sandbox } = endpoint;
   const schemas = parameters.map(parameter => [
@@ -165,7 +165,7 @@ function queryParameter(endpoint: EndpointDefinition, parameter: ParameterDefini
   const description = `${describeParameter(endpoint, parameter)}${isSplit ? splitNote : ''}`;
   const schema = parameterSchema(parameter);
   const common = { name, in: 'query', required, description, schema };
-  // `?ids=1&ids=2`: what a list with commas within its values needs.
+  // `?ids=1&ids=2`, so that values may contain commas.
   if (repeated) Object.assign(common, { style: 'form', explode: true });
   if (!examples) return common;
   const values = examples.map(example => [
@@ -179,7 +179,7 @@ function queryParameter(endpoint: EndpointDefinition, parameter: ParameterDefini
   return { ...common, examples: Object.fromEntries(values) };
 }
 
-/** What clients that are made from the document do not know of a list. */
+/** A note on lists that generated clients can't know. */
 const splitNote = ' In a query string a single one is split at its commas, in a body none is.';
 
 function sandboxSql(endpoint: EndpointDefinition): object {

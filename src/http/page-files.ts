@@ -13,7 +13,7 @@ export type PageFiles = {
   /**
    * A page.
    * @param acceptEncoding the request's header
-   * @returns undefined where the pages were not built
+   * @returns undefined if the pages were not built
    */
   page(name: PageName, acceptEncoding: string | undefined): Promise<HttpResponse | undefined>;
   /**
@@ -26,7 +26,7 @@ export type PageFiles = {
 /** Where `npm run build` puts them. */
 const builtPages = fileURLToPath(new URL('../../dist/pages', import.meta.url));
 
-/** The build writes both beside each file. */
+/** The build writes both forms beside each file. */
 const encodings = { br: '.br', gzip: '.gz' } as const;
 const offered = ['br', 'gzip'] as const;
 
@@ -40,13 +40,13 @@ const types: Readonly<Record<string, string>> = {
   woff2: 'font/woff2',
 };
 
-/** An asset's name has the hash of its content. No other name is looked for. */
+/** The name of an asset contains the hash of its content. Other names are never looked up. */
 const assetName = /^[a-z][\w-]*-[0-9A-Z]{8}\.(css|js|svg|ttf|woff2?)$/;
 
 const shared =
   "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src 'self'";
 
-/** Nothing inline, and nothing from elsewhere; the libraries of the other pages write styles of their own into them. */
+/** Content security policies: nothing inline, and nothing from elsewhere, except inline styles for the libraries of the other pages. */
 const policies: Readonly<Record<PageName, string>> = {
   explorer: `${shared}; style-src 'self'; img-src 'self' data:`,
   graphiql: `${shared}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; worker-src 'self'`,
@@ -62,7 +62,7 @@ export function openPageFiles(directory = builtPages): PageFiles {
     if (known) return known;
     const reading = readFile(join(directory, name));
     read.set(name, reading);
-    // It may be built later.
+    // The file may be built later.
     reading.catch(() => read.delete(name));
     return reading;
   }

@@ -5,10 +5,10 @@ import type { ContentEncoding } from '../http-messages/content-negotiation.ts';
 import { vary } from '../http-messages/render-error.ts';
 import type { Answer } from '../pipeline/run-endpoint.ts';
 
-/** How the bytes of a body differ from the JSON of its rows. */
+/** The format and encoding in which a body is sent. */
 export type BodyForm = { readonly format: RowFormat; readonly encoding: ContentEncoding | undefined };
 
-/** The headers of a response with rows, but for `Server-Timing` and those of all routes. */
+/** The headers of a response with rows, except `Server-Timing` and those of all routes. */
 export function rowsHeaders(answer: Answer, form: BodyForm): OutgoingHttpHeaders {
   const { format, encoding } = form;
   const headers = cacheHeaders(answer, form);
@@ -26,7 +26,7 @@ export function rowsHeaders(answer: Answer, form: BodyForm): OutgoingHttpHeaders
 }
 
 /**
- * Says where an answer came from and who may keep it for how long (contract 5.10).
+ * The headers that tell where an answer came from, and who may keep it for how long (contract 5.10).
  * Source: RFC 9110 (ETag, Vary), RFC 9111 (Age, Cache-Control), RFC 5861 (stale-…), RFC 9211 (Cache-Status).
  */
 function cacheHeaders(answer: Answer, form: BodyForm): OutgoingHttpHeaders {
@@ -40,7 +40,7 @@ function cacheHeaders(answer: Answer, form: BodyForm): OutgoingHttpHeaders {
     };
   }
   const { cacheSeconds, staleSeconds, staleIfErrorSeconds } = endpoint;
-  // Rows that were loaded make an entry stale at any age: nobody else may call it fresh.
+  // Loaded rows make an entry stale at any age: other caches must not treat it as fresh.
   const isStale = cache.state === 'stale' || cache.state === 'stale-if-error' || isOutdated;
   const freshSeconds = isStale ? Math.min(cacheSeconds, cache.ageSeconds) : cacheSeconds;
   const ttl = freshSeconds - cache.ageSeconds;
@@ -50,8 +50,8 @@ function cacheHeaders(answer: Answer, form: BodyForm): OutgoingHttpHeaders {
     'cache-control':
       `${endpoint.public ? 'public' : 'private'}, max-age=${freshSeconds}` +
       `, stale-while-revalidate=${staleSeconds}, stale-if-error=${staleIfErrorSeconds}`,
-    // nginx counts max-age from its own request, whatever Age says, and prefers this header. From a 304 it takes a 0 here for
-    // max-age, so a stale answer gets one second, by the end of which the refresh may be through.
+    // nginx counts max-age from its own request, whatever Age is, and prefers this header. In a 304 it ignores a 0 here and uses max-age,
+    // so a stale answer gets one second, after which the refresh may be done.
     ...(endpoint.public ? { 'x-accel-expires': String(Math.max(1, ttl)) } : {}),
     vary,
     'x-cache': { hit: 'HIT', stale: 'STALE', 'stale-if-error': 'STALE', miss: 'MISS' }[cache.state],
@@ -101,7 +101,7 @@ export function withoutContent(headers: Readonly<OutgoingHttpHeaders>): Outgoing
 }
 
 /**
- * Writes what a query cost as the header `Query-Receipt`: a dictionary of structured fields.
+ * Renders the cost of a query as the header `Query-Receipt`: a dictionary of structured fields.
  * Source: RFC 9651, sections 3.2 and 4.1.
  */
 function receiptHeader({ bytesProcessed, bytesBilled, slotMs, jobId }: Receipt): string {

@@ -5,11 +5,11 @@ import { afterReading } from '../http-messages/after-reading.ts';
 import type { Connections } from '../http-messages/connections.ts';
 import type { RequestHandler } from './handle-request.ts';
 
-/** How a server stops; in milliseconds. */
+/** How a server stops. */
 export type StopOptions = {
-  /** New connections are accepted until none has arrived for this long. */
+  /** New connections are accepted until none has arrived for this many milliseconds. */
   readonly quietMs: number;
-  /** After this long all connections are closed, whatever they do. */
+  /** After this many milliseconds all connections are closed, whatever they are doing. */
   readonly deadlineMs: number;
 };
 

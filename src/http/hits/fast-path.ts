@@ -14,29 +14,29 @@ import {
 import { isNotModified, withoutContent } from '../rows-headers.ts';
 
 /**
- * The fast path of hits: a request in the same words as an earlier one is answered without being read, routed or planned, while
+ * The fast path of hits: a request identical to an earlier one is answered without being routed or planned, as long as
  * the handler's `Repeat` confirms that its rows are the same. Decision 16 has the figures: without it a hit costs twice as much.
  */
 export type FastPath = {
   /**
-   * Sends the response to an earlier request in the same words.
-   * @param key of its words
-   * @param confirmedSinceMs when `confirm` was asked, as performance.now(), where it has said yes
-   * @returns false if the request has to be handled
+   * Sends the response to a request identical to an earlier one.
+   * @param key of `requestKey`
+   * @param confirmedSinceMs if `confirm` resolved to true, when it was called, as `performance.now()`
+   * @returns false if the request must be handled
    */
   answer(incoming: Incoming, key: string, confirmedSinceMs?: number): boolean;
   /**
-   * The response to a request, unless it has to be handled.
+   * Finds the response to a request; undefined if it must be handled.
    * @param asked.ifNoneMatch the request's header
    * @param asked.confirmedSinceMs as for `answer`
    */
   find(key: string, asked: Asked): ReadyResponse | undefined;
   /**
-   * Asks the store whether the rows for these words are still the same, where the memory of this process does not have them.
-   * @returns undefined for words that are not remembered
+   * Asks the store whether the rows for this key are still the same, for when the memory of this process does not have them.
+   * @returns undefined for a key that is not remembered
    */
   confirm(key: string): Promise<boolean> | undefined;
-  /** Remembers how to answer the next request in the same words. */
+  /** Remembers how to answer later identical requests. */
   remember(request: IncomingMessage, body: Buffer | undefined, repeat: Repeat): void;
 };
 
@@ -46,35 +46,35 @@ type Asked = {
   readonly confirmedSinceMs?: number | undefined;
 };
 
-/** A response that lies ready. */
+/** A response that is ready to be written. */
 export type ReadyResponse = Omit<Answered, 'method'> & {
-  /** Status line and headers, but for those of the connection. */
+  /** Status line and headers, except those of the connection. */
   readonly head: string;
   /** The start of a long body, or all of it. */
   readonly start?: Buffer | undefined;
-  /** The bytes of the body, or of what follows its start, as latin1. */
+  /** The bytes of the body, or the rest after `start`, as latin1. */
   readonly text: string;
 };
 
 type Remembered = {
   readonly repeat: Repeat;
-  /** Of the request, without query string. */
+  /** The request's path, without query string. */
   readonly path: string;
   readonly origin: string | undefined;
-  /** The headers that the heads were made of. */
+  /** The headers from which the heads were rendered. */
   headers: Readonly<OutgoingHttpHeaders> | undefined;
   head: string;
-  /** The head of a 304; absent until one is asked for. */
+  /** The head of a 304; absent until one is needed. */
   unmodifiedHead: string | undefined;
 };
 
-/** Bytes of everything remembered, the texts of the requests included. */
+/** Maximum bytes of everything remembered, including the texts of the requests. */
 const maxBytes = 48 * 1024 * 1024;
 
-/** Bytes of an entry beside its texts: a plan, headers, list links. */
+/** Bytes of an entry besides its texts: a plan, headers, list links. */
 const overheadBytes = 2048;
 
-/** Makes a fast path that remembers nothing yet. */
+/** Makes an empty fast path. */
 export function createFastPath(deps: SendDeps): FastPath {
   const all = new LRUCache<string, Remembered>({
     maxSize: maxBytes,
@@ -116,7 +116,7 @@ export function createFastPath(deps: SendDeps): FastPath {
       if (!ready) return false;
       response.statusCode = ready.status;
       useRenderedHead(response, ready.head);
-      // What is written in one turn leaves in one system call; a latin1 string is even joined to the headers.
+      // Writes of one turn are sent in one system call; a latin1 string is even joined to the headers.
       if (ready.start) response.write(ready.start);
       response.end(ready.text, 'latin1');
       deps.unread.watch(response, ready.facts.tokenId ?? '');
@@ -148,7 +148,7 @@ function withCommon(
   return headers;
 }
 
-/** All of a request that its response depends on; undefined where the request has to be read each time. */
+/** A key with everything in a request on which its response depends; undefined if the request must always be handled. */
 export function requestKey(request: IncomingMessage, body?: Buffer): string | undefined {
   const { method, url, headers } = request;
   if (body === undefined && (hasBody(request) || (method !== 'GET' && method !== 'HEAD'))) return undefined;

@@ -12,22 +12,22 @@ import { type Incoming, reportAnswered, type SendDeps } from '../../http-message
 import type { FastPath, ReadyResponse } from './fast-path.ts';
 
 /**
- * Answers requests before they are parsed: those whose bytes are, one by one, the bytes of an earlier request that the fast path has
- * answered. To parse a request, and to have a response object for it, takes Node longer than to write the answer (decision 106).
+ * Answers requests before they are parsed: those that are byte for byte equal to an earlier request that the fast path has
+ * answered. Parsing a request and making a response object takes Node longer than writing the answer (decision 106).
  */
 export type RepeatedBytes = {
-  /** Looks at what comes on a new connection before the parser does, and lets it wait where a turn of the event loop has had its share. */
+  /** Reads the bytes of a new connection before the parser does; they wait if this turn of the event loop has used up its time. */
   watch(socket: Socket): void;
-  /** Notes that the parser has found a request. */
+  /** Records that the parser has found a request. */
   begin(request: IncomingMessage): void;
-  /** Notes that the parser has found a request for another protocol, which is answered as any other: what follows it in the same bytes is lost. */
+  /** Records that the parser has found a request for another protocol. It is answered like any other, but bytes received with it are lost. */
   beginUpgrade(request: IncomingMessage): void;
   /**
    * Remembers the bytes of a request.
-   * @param key by which the fast path has answered it
+   * @param key under which the fast path answered it
    */
   remember(incoming: Incoming, key: string): void;
-  /** From now on everything is parsed. */
+  /** Lets everything be parsed from now on. */
   stop(): void;
 };
 
@@ -35,25 +35,25 @@ type Deps = SendDeps & {
   readonly connections: Pick<Connections, 'beginRepeated' | 'inFlight' | 'setWaiting'>;
 };
 
-/** What is parsed on a connection. */
+/** The state of parsing on a connection. */
 type Parsed = {
   /**
-   * Bytes of the present request that are still to come: at 0 the next byte is the first of a request. NaN: what comes next is not known any
-   * longer, since a head came in parts, a body in chunks, or two requests at once.
+   * Bytes of the current request that have not arrived yet: at 0 the next byte is the first of a request. NaN if that is unknown, because
+   * a head came in parts, a body in chunks, or two requests at once.
    */
   awaited: number;
-  /** The requests that were found in the bytes that came last, and the latest of them. */
+  /** The number of requests found in the bytes received last, and the latest of them. */
   found: number;
   request: IncomingMessage | undefined;
-  /** The bytes that came last, where they are one whole request. */
+  /** The bytes received last, if they are exactly one whole request. */
   whole: Buffer | undefined;
-  /** How they were answered. */
+  /** How those bytes were answered. */
   answered: Known | undefined;
-  /** Whether bytes that came before wait for the store, or for their turn of the event loop. */
+  /** Whether earlier bytes wait for the store, or for their turn of the event loop. */
   isWaiting: boolean;
-  /** Whether the bytes that come next have waited for their turn. */
+  /** Whether the next bytes have already waited for their turn. */
   isDue: boolean;
-  /** Whether the present request asks for another protocol. */
+  /** Whether the current request asks for another protocol. */
   isUpgrade: boolean;
 };
 
@@ -63,7 +63,7 @@ function nothingParsed(): Parsed {
   return { awaited: 0, found: 0, request, whole: undefined, answered: undefined, ...state };
 }
 
-/** What is known of bytes. */
+/** A remembered request. */
 type Known = {
   /** For the fast path. */
   readonly key: string;
@@ -72,24 +72,24 @@ type Known = {
   readonly ifNoneMatch: string | undefined;
 };
 
-/** Bytes of a request that is remembered, body included. */
+/** Maximum bytes of a remembered request, including its body. */
 const maxRequestBytes = 16 * 1024;
 
-/** Bytes of all requests that are remembered. */
+/** Maximum bytes of all remembered requests. */
 const maxBytes = 16 * 1024 * 1024;
 
-/** Bytes of an entry beside its texts. */
+/** Bytes of an entry besides its texts. */
 const overheadBytes = 512;
 
-/** Milliseconds of one turn of the event loop in which requests begin. A URL of 72 KiB with thousands of parameters takes twenty; others wait. */
+/** Milliseconds of one turn of the event loop after which no further request begins. A URL of 72 KiB with thousands of parameters takes twenty. */
 const maxTurnMs = 30;
 
 const headEnd = '\r\n\r\n';
 
-/** Bytes of the shortest head, `GET / HTTP/1.1`, before that end. */
+/** Bytes of the shortest head, `GET / HTTP/1.1`, before its end. */
 const minHeadBytes = 14;
 
-/** Remembers nothing yet. */
+/** Makes an empty memory of requests. */
 export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): RepeatedBytes {
   const all = new LRUCache<string, Known>({
     maxSize: maxBytes,
@@ -99,7 +99,7 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
   const turns = createTurnBudget(maxTurnMs);
   let isStopped = false;
 
-  /** @returns false if the bytes have to be parsed, now */
+  /** @returns false if the bytes must be parsed now */
   function take(socket: Socket, parsed: Parsed, bytes: Buffer, parse: (bytes: Buffer) => void): boolean {
     if (isStopped || bytes.length > maxRequestBytes) return false;
     const startedMs = performance.now();
@@ -121,7 +121,7 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
 
   return {
     watch(socket) {
-      // That of node:http, which no documentation promises: without it, or beside another one, everything is parsed.
+      // The listener of node:http, which is not documented: if it is missing, or not the only one, everything is parsed.
       const [listener, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[];
       if (!listener || others.length > 0) return;
       const parsed = nothingParsed();
@@ -136,7 +136,7 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
       socket.on('data', (bytes: Buffer) => {
         const { isDue } = parsed;
         parsed.isDue = false;
-        // What is answered by its bytes takes so little that it waits for no share of a turn.
+        // Answering by bytes takes so little time that it does not count against the turn.
         if (parsed.isWaiting) putBack(socket, bytes);
         else if (parsed.awaited === 0 && take(socket, parsed, bytes, parse)) return;
         else if (!isDue && turns.isSpent()) waitForTurn(parser, parsed, bytes);
@@ -169,7 +169,7 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
   };
 }
 
-/** Lets bytes come again, before all that follows, when the connection reads on. */
+/** Puts bytes back, to be read again before all later ones when the connection resumes. */
 function putBack(socket: Socket, bytes: Buffer): void {
   socket.pause();
   socket.unshift(bytes);
@@ -183,7 +183,7 @@ type Parser = {
   readonly connections: Pick<Connections, 'setWaiting'>;
 };
 
-/** Puts bytes back, and lets their connection read nothing until its turn. */
+/** Puts bytes back, and pauses their connection until its turn. */
 function waitForTurn({ socket, turns, connections }: Parser, parsed: Parsed, bytes: Buffer): void {
   putBack(socket, bytes);
   parsed.isWaiting = true;
@@ -196,7 +196,7 @@ function waitForTurn({ socket, turns, connections }: Parser, parsed: Parsed, byt
   });
 }
 
-/** Gives bytes to the parser, and notes what it found in them. */
+/** Passes bytes to the parser, and records what it found in them. */
 function parseBytes(parser: Parser, parsed: Parsed, bytes: Buffer): void {
   const { awaited } = parsed;
   parsed.found = 0;
@@ -211,15 +211,15 @@ function parseBytes(parser: Parser, parsed: Parsed, bytes: Buffer): void {
 }
 
 /**
- * Gives bytes to the parser request by request: there may be thousands in them. Nobody answers those that follow a refused one, and where other
- * connections wait the next one is theirs.
+ * Passes bytes to the parser request by request: there may be thousands in them. Requests after a refused one are not answered, and if
+ * other connections wait, they are next.
  * @returns false if some bytes were dropped, or wait
  */
 function parseInPieces(parser: Parser, parsed: Parsed, bytes: Buffer): boolean {
   const { socket, listener, turns } = parser;
   for (let at = 0; at < bytes.length; ) {
     const isComplete = parsed.request?.complete;
-    // Its input is dropped, and after CONNECT the parser may be another connection's. What follows a request for another protocol is lost.
+    // Input is dropped here; after CONNECT the parser may belong to another connection. Bytes after a request for another protocol are lost.
     if (socket.listenerCount('data') === 0 || (isComplete && parsed.isUpgrade)) return false;
     if (socket.isPaused()) {
       // Earlier responses have to be read first.
@@ -237,14 +237,14 @@ function parseInPieces(parser: Parser, parsed: Parsed, bytes: Buffer): boolean {
   return true;
 }
 
-/** Where the first head ends whose end can be seen, or all bytes if there is no other after it: they are one request, and what belongs to it. */
+/** The end of the first head in the bytes; or the end of all bytes if no other head follows, because they belong to one request. */
 function endOfPiece(bytes: Buffer, at: number): number {
   const first = bytes.indexOf(headEnd, at + minHeadBytes);
   const next = first < 0 ? first : bytes.indexOf(headEnd, first + minHeadBytes);
   return next < 0 ? bytes.length : first + headEnd.length;
 }
 
-/** Ends a connection with the response to its last request. Node's parser has dropped what followed that: it would wait for an answer in vain. */
+/** Ends a connection with the response to its last request. Node's parser has dropped later requests, whose client would wait in vain. */
 function endAfterResponse({ connections }: Deps, socket: Socket): void {
   dropInput(socket);
   const last = connections.inFlight(socket);
@@ -254,7 +254,7 @@ function endAfterResponse({ connections }: Deps, socket: Socket): void {
 
 type AnsweringPath = Pick<FastPath, 'confirm' | 'find'>;
 
-/** Known bytes that came on a connection. */
+/** Known bytes that arrived on a connection. */
 type Arrival = {
   readonly socket: Socket;
   readonly known: Known;
@@ -262,7 +262,7 @@ type Arrival = {
   readonly startedMs: number;
 };
 
-/** @returns false if the request has to be parsed */
+/** @returns false if the request must be parsed */
 function answer(
   deps: Deps,
   fastPath: AnsweringPath,
@@ -280,7 +280,7 @@ function answer(
   return true;
 }
 
-/** Lets a connection read nothing until the store has said whether the rows of a request are the same. */
+/** Pauses a connection until the store has answered whether the rows of a request are still the same. */
 function wait(
   deps: Deps,
   parsed: Parsed,
@@ -292,15 +292,15 @@ function wait(
   const end = (isConfirmed: boolean) => {
     parsed.isWaiting = false;
     deps.connections.setWaiting(socket, false);
-    // Before anything is parsed: Node pauses a connection too.
+    // Before anything is parsed, because Node pauses connections too.
     if (socket.isPaused()) socket.resume();
-    // Its parser may be another connection's by now.
+    // By now its parser may belong to another connection.
     if (socket.writable) proceed(isConfirmed);
     else reportGone(deps, arrival);
   };
   parsed.isWaiting = true;
   deps.connections.setWaiting(socket, true);
-  // What went wrong is for the handler to say.
+  // If this fails, the handler reports why.
   confirmation.then(end, () => end(false));
 }
 
@@ -316,7 +316,7 @@ function reportGone(deps: Deps, { known: { method, path }, startedMs }: Arrival)
   );
 }
 
-/** Bytes of the request that these bytes begin; NaN if they are not its whole head, or more than one request was found. */
+/** Length of the request that begins with these bytes; NaN if its head is incomplete, or more than one request was found. */
 function lengthOf(bytes: Buffer, { found, request }: Parsed): number {
   const end = bytes.indexOf(headEnd);
   if (!request || found !== 1 || end < 0) return Number.NaN;
@@ -324,7 +324,7 @@ function lengthOf(bytes: Buffer, { found, request }: Parsed): number {
   return coding === undefined ? end + headEnd.length + Number(length) : Number.NaN;
 }
 
-/** What is written in one turn leaves in one system call. */
+/** Writes a response; writes of one turn are sent in one system call. */
 function write(socket: Socket, { head, start, text }: ReadyResponse): void {
   if (!start) {
     socket.write(head + endOfHead() + text, 'latin1');
