@@ -177,8 +177,12 @@ function ageOf(parts: Parts, entry: Entry, request: CacheRequest): number {
 }
 
 /** Whether rows were loaded since the query of an entry began. */
-function isOutdated({ staleUntil }: Parts, entry: Entry, { key }: CacheRequest): boolean {
-  return entry.createdAtMs <= (staleUntil.get(key.group) ?? -Infinity);
+function isOutdated({ staleUntil, clock }: Parts, entry: Entry, { key: { group } }: CacheRequest): boolean {
+  const untilMs = staleUntil.get(group) ?? -Infinity;
+  const nowMs = clock.now();
+  // The clock was set back: until it has caught up, all entries would be outdated, however new.
+  if (untilMs > nowMs) staleUntil.set(group, nowMs);
+  return entry.createdAtMs <= Math.min(untilMs, nowMs);
 }
 
 /** The answer of a query that ran for it; an earlier one that it joined may have begun before rows were loaded. */

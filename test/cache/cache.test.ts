@@ -549,6 +549,24 @@ test('an answer that joins a query which began before a load says that it is out
   expect(query.runs).toBe(2);
 });
 
+test('after a load, a clock that is set back makes no entry stale that is newer', async () => {
+  const gateway = openCache({ clock });
+  const { request, query } = countingRequest('a');
+  await ask(gateway, request);
+  gateway.cache.markStale('group');
+  clock.advance(-3600 * second);
+  expect(await ask(gateway, request)).toBe('miss {"result":[{"n":2}]}');
+  clock.advance(second);
+  await ask(gateway, request);
+  await settle();
+  clock.advance(second);
+  for (let n = 0; n < 3; n++) {
+    expect(await ask(gateway, request)).toMatch(/^hit /);
+    await settle();
+  }
+  expect(query.runs).toBeLessThanOrEqual(3);
+});
+
 test('closing ends refreshes, waits until they have ended, and starts no more', async () => {
   const gateway = openCache({ clock });
   const [{ request, query }, other] = [countingRequest('a'), countingRequest('b')];
