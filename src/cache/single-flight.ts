@@ -18,6 +18,8 @@ type Flight<T> = {
   readonly result: Promise<T>;
   readonly cancel: AbortController;
   readonly joined: Joined;
+  /** The one in whose name it loads. */
+  readonly caller: string | undefined;
   waiting: number;
 };
 
@@ -28,14 +30,14 @@ type Flight<T> = {
 export function createSingleFlight<T>(): SingleFlight<T> {
   const flights = new Map<string, Flight<T>>();
 
-  function start(key: string, load: Parameters<SingleFlight<T>>[2]): Flight<T> {
+  function start(key: string, load: Parameters<SingleFlight<T>>[2], caller: string | undefined): Flight<T> {
     const cancel = new AbortController();
     const joined = createJoined();
     const landed = () => {
       if (flights.get(key) === flight) flights.delete(key);
     };
     const result = load(cancel.signal, joined).finally(landed);
-    const flight: Flight<T> = { result, cancel, joined, waiting: 0 };
+    const flight: Flight<T> = { result, cancel, joined, caller, waiting: 0 };
     flights.set(key, flight);
     return flight;
   }
@@ -65,12 +67,12 @@ export function createSingleFlight<T>(): SingleFlight<T> {
   return async (key, signal, load, caller) => {
     for (;;) {
       signal.throwIfAborted();
-      const others = flights.get(key);
+      const flight = flights.get(key) ?? start(key, load, caller);
       try {
-        return await wait(key, others ?? start(key, load), signal, caller);
+        return await wait(key, flight, signal, caller);
       } catch (error) {
         // It was refused because its first caller has too many requests waiting, which is no reason to refuse another caller.
-        if (!others || toGatewayError(error).code !== 'too_many_requests') throw error;
+        if (flight.caller === caller || toGatewayError(error).code !== 'too_many_requests') throw error;
       }
     }
   };

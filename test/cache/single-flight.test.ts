@@ -93,10 +93,24 @@ test('a caller who has already left starts nothing', async () => {
 test('a load refused because its first caller has too many waiting is repeated for the others', async () => {
   const flights = createSingleFlight<string>();
   const refuse = () => Promise.reject(new GatewayError('too_many_requests', 'too many'));
-  const first = flights('a', never, refuse);
-  const second = flights('a', never, async () => 'rows');
+  const first = flights('a', never, refuse, 'one');
+  const second = flights('a', never, async () => 'rows', 'another');
   await expect(first).rejects.toMatchObject({ code: 'too_many_requests' });
   expect(await second).toBe('rows');
+});
+
+test('contract 11.1: it is repeated once for each caller, however many requests of each wait', async () => {
+  const flights = createSingleFlight<string>();
+  let loads = 0;
+  const refuse = async () => {
+    loads++;
+    await new Promise(resolve => setImmediate(resolve));
+    throw new GatewayError('too_many_requests', 'too many');
+  };
+  const callers = Array.from({ length: 50 }, () => ['one', 'another', undefined]).flat();
+  const asked = await Promise.allSettled(callers.map(caller => flights('a', never, refuse, caller)));
+  expect(asked.filter(({ status }) => status === 'rejected')).toHaveLength(callers.length);
+  expect(loads).toBe(3);
 });
 
 test('a load is told who waits for it, each caller once', async () => {
