@@ -1,4 +1,5 @@
 import { WebStandardStreamableHTTPServerTransport as HttpTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import { CallToolRequestSchema, ReadResourceRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { countRequests } from '../auth/usage/meters.ts';
 import { hasMoreValues } from '../base/count-values.ts';
 import { GatewayError } from '../base/errors.ts';
@@ -34,15 +35,21 @@ export async function answerMcp(
   await sharedTurn(caller.tokenId);
   // One request, one query: batches left the protocol in 2025.
   if (/^\s*\[/.test(text)) return rpcError(400, -32600, 'Invalid Request: a batch; allowed: one message');
-  if (hasMoreValues([parsedJson(text)], maxValues)) {
+  // Parsed once, here: the protocol's library would read a text that JSON.parse refuses, such as one behind two marks U+FEFF.
+  const message = parsedJson(text);
+  if (message === undefined) return rpcError(400, -32700, 'Parse error: Invalid JSON');
+  if (hasMoreValues([message], maxValues)) {
     return rpcError(400, -32600, `Invalid Request: more than ${maxValues} values; allowed: ${maxValues}`);
   }
+  const unfit = invalidParams(message);
+  if (unfit) return unfit;
   return withinDeadline(context.signal, deps.queryTimeoutMs, async signal => {
     const server = createMcpServer(deps, { requestId, caller, headers, facts, signal });
     const transport = new HttpTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
     try {
       await server.connect(transport);
-      const response = await orAborted(transport.handleRequest(webRequest(context, text)), signal);
+      const handled = transport.handleRequest(webRequest(context), { parsedBody: message });
+      const response = await orAborted(handled, signal);
       return await httpResponse(response, request.headers['accept-encoding'], caller.tokenId);
     } finally {
       await server.close();
@@ -56,7 +63,7 @@ const sharedTurn = createSharedTurns(4);
 /** Maximum JSON values of one message: the protocol's library checks each several times. */
 const maxValues = 10_000;
 
-/** The parsed JSON; undefined for anything else, which the protocol's library refuses. */
+/** The parsed JSON; undefined for anything else. */
 function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -65,12 +72,32 @@ function parsedJson(text: string): unknown {
   }
 }
 
+/** Methods whose parameters agents write: what does not fit would be an internal error of the protocol's library. */
+const written = new Map<unknown, typeof CallToolRequestSchema | typeof ReadResourceRequestSchema>([
+  ['tools/call', CallToolRequestSchema],
+  ['resources/read', ReadResourceRequestSchema],
+]);
+
+/** The answer to a request whose parameters do not have the form of its method. */
+function invalidParams(message: unknown): HttpResponse | undefined {
+  const { id, method } = Object(message) as { readonly id?: unknown; readonly method?: unknown };
+  const { error } = written.get(method)?.safeParse(message) ?? {};
+  if (!error || (typeof id !== 'string' && typeof id !== 'number')) return undefined;
+  const problems = error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`);
+  return rpcError(200, -32602, `Invalid params: ${problems.join('; ').slice(0, 500)}`, id);
+}
+
 /** Source: JSON-RPC 2.0, section 5. */
-function rpcError(status: number, code: number, message: string): HttpResponse {
+function rpcError(
+  status: number,
+  code: number,
+  message: string,
+  id: string | number | null = null,
+): HttpResponse {
   return {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-    body: Buffer.from(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null })),
+    body: Buffer.from(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id })),
   };
 }
 
@@ -92,13 +119,14 @@ function requireOrigin(origin: string | undefined, origins: readonly string[]): 
 /** The headers that the transport reads. */
 const transportHeaders = ['accept', 'content-type', 'mcp-protocol-version'] as const;
 
-function webRequest({ request }: RequestContext, body: string): Request {
+/** The request as the library reads it, which gets its message beside it. */
+function webRequest({ request }: RequestContext): Request {
   const headers = new Headers();
   for (const name of transportHeaders) {
     const value = request.headers[name];
     if (value !== undefined) headers.set(name, String(value));
   }
-  return new Request('http://gateway/mcp', { method: 'POST', headers, body });
+  return new Request('http://gateway/mcp', { method: 'POST', headers });
 }
 
 async function httpResponse(
