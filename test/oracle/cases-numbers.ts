@@ -6,6 +6,11 @@ export const numberCases: CaseGroup = {
     'select cast(csc(-2.5) as string), cast(sec(2.5) as string), cast(cot(2.5) as string), cast(csch(2.5) as string), cast(sech(2.5) as string), cast(coth(2.5) as string), cast(sinh(2.5) as string), cast(cosh(2.5) as string)',
     'select cast(acos(x) as string), cast(asin(x) as string), cast(atanh(x) as string), cast(asinh(x) as string), cast(acosh(x + 2) as string) from unnest([0.3, -0.7, 0.99, 0.0, null]) x order by x',
     'select to_json_string(round(x, n)), to_json_string(trunc(x, n)) from unnest([827.534, 871.306, -815780162.8112793, 3705715375174844400.0, 4503599627370495.5, 0.538105, 2.3, 1.7e308, 5e-324, 249.99999999999997]) x, unnest([20, 16, 100, 8, 9, 1, 0, -2, -307, 323, 324]) n',
+    ...[1, 2, 4, 5, 6, 8, 10, 12, 13].map(
+      n =>
+        `select to_json_string(round(x, ${n})), to_json_string(trunc(x, ${n})), x from (select y * s as x from unnest([0.0, 0.1, 1.0, 1.005, 2.675, 827.534, 871.306, 12345678.125, 0.0000015, 1e-13, 4.35, 1e15, 5e-324, 1e300, null]) y, unnest([1, -1, 3, 1e-3, 7, 1.1, 0.123456789012]) s)`,
+    ),
+    "select round(x, 6), trunc(x, 6) from unnest([cast('nan' as float64), cast('-inf' as float64), -0.0]) x",
     'select safe.round(x, n) from unnest([1.7e308, -1.7e308, 1.7976931348623157e308]) x, unnest([-308, -309, 13]) n',
     "select x in (select y from unnest([cast('nan' as float64)]) y), x not in (select y from unnest([0.0, cast('nan' as float64)]) y), x in (select y from unnest([1.5, null]) y), x in (select y from unnest([1.5]) y where y > 2) from unnest([-0.0, 0.0, cast('nan' as float64), null, 1.5]) x",
     "select x from unnest([-0.0, cast('nan' as float64), null, 1.5]) x where x in (select y from unnest([0.0, cast('nan' as float64)]) y)",

@@ -3,6 +3,15 @@ import type { CaseGroup } from './case-group.ts';
 /** Every element of FORMAT_… and PARSE_…, formats that are not constant, texts that are no times. */
 export const timeFormatCases: CaseGroup = {
   same: [
+    // Flags and widths, as strftime of the C library has them.
+    ...['-', '_', '0', '^', '#', '_-', '0_', '^-', '5', '05', '_5', '-5', '^12', '#12'].map(flags => {
+      const letters = [...'aAbBcCdDeFgGhHIjklmMnpPQrRsStTuUvVwWxXyYZ', ...(/\d/.test(flags) ? '' : 'z')];
+      const format = letters.map(letter => `[%${flags}${letter}]`).join('');
+      return `select format_timestamp('${format}', t, 'Asia/Kolkata'), format_datetime('${format}', datetime(t)), format_date('${format}', date(t)), format_time('${format}', time(t)) from unnest([timestamp '2026-01-05 07:03:09.123456', '2026-11-15 17:33:00', '1969-12-31 23:59:58.5']) t`;
+    }),
+    "select format_timestamp('%-m/%-d/%Y %-I:%M %p', t), format_date('%-d. %B %-y', d), format_datetime('%-H:%-M:%-S %-j', datetime(t)) from facts",
+    "select format_timestamp(f, timestamp '2026-07-05 07:03:09', 'America/New_York') from unnest(['%:z', '%::z', '%-:z', '%-Ed', '%_OH', '%^Ec', '%-E3S', '%^v', '%5v', '%-5^A', '%5-d', '%-%d', '%-', '%-é']) f",
+    "select safe.parse_date('%-m/%-d/%Y', '1/5/2026'), safe.parse_date('%^b %d %Y', 'JAN 5 2026'), safe.parse_date('%_d', '5')",
     "format_time('%J', time '10:00:00')",
     "safe.parse_date('%Y', '0000')",
     "safe.parse_datetime('%F', '0000-12-31')",

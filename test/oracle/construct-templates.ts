@@ -108,6 +108,7 @@ export const constructTemplates: Readonly<Record<ValueKind, readonly string[]>> 
     "format('%p|%T', {document}, {datetime})",
     "format_time('%H:%M:%E3S', {clock})",
     "format_datetime('%c|%Q|%U|%y', {datetime})",
+    "format_datetime('%-m/%-d/%Y %-I:%M %p|%^b|%_H|%05j', {datetime})",
     "format_timestamp('%c %Z|%z|%s', {time}, 'America/New_York')",
     'cast({datetime} as string)',
     'cast({clock} as string)',

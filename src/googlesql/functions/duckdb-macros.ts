@@ -73,6 +73,15 @@ const macros: Readonly<Record<string, string>> = {
   'bq_round(x, n)':
     "case when n between 0 and 4 and abs(x) < 450359962737 then case when n > 0 and abs(x * pow(10, n) - trunc(x * pow(10, n))) = 0.5 and substr(split_part(printf('%.40f', x), '.', 2), n + 1, 1) < '5' then trunc(x * pow(10, n)) / pow(10, n) else round(x, bq_few(n)) end when n between -15 and -1 and x = trunc(x) and abs(x) < 4503599627370496 then round(x, bq_few(n)) else bq_float_round(x, n) end",
   'bq_few(n)': 'cast(least(greatest(n, -15), 15) as integer)',
+  // To n places, p being ten to the n: where neither the product nor the quotient is so close to the middle of two answers that it shows
+  // with how many bits they were calculated. `k / p` is the nearest FLOAT64, and by how much it misses is known: the half of it that a
+  // FLOAT of 24 bits holds gives an exact product with p, if n is 12 at most.
+  'bq_is_sure(k, p)':
+    'abs((k - cast(cast(k / p as float) as double) * p) - (k / p - cast(cast(k / p as float) as double)) * p) < 0.49 * p * (abs(k / p) - nextafter(abs(k / p), 0::double)) or k = 0',
+  'bq_round_to(x, p, n)':
+    'case when abs(x * p) < 2e15 and abs(abs(x * p - trunc(x * p)) - 0.5) > abs(x * p) * 3e-16 and bq_is_sure(round(x * p), p) then round(x * p) / p else bq_float_round(x, n) end',
+  'bq_trunc_to(x, p, n)':
+    'case when abs(x * p) < 2e15 and abs(x * p - round(x * p)) > abs(x * p) * 3e-16 and bq_is_sure(trunc(x * p), p) then trunc(x * p) / p else bq_float_trunc(x, n) end',
   // Of minus infinity it is NaN; of other negative numbers it fails.
   'bq_ln(x)': "case when x = '-infinity' then cast('nan' as double) else ln(x) end",
   'bq_log10(x)': "case when x = '-infinity' then cast('nan' as double) else log10(x) end",

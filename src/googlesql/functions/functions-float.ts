@@ -31,7 +31,6 @@ export const floatRows = [
   row('ATAN2(FLOAT64, FLOAT64) FLOAT64', 'atan2($1, $2)'),
   row('TANH(FLOAT64) FLOAT64', 'tanh($1)'),
   row('CBRT(FLOAT64) FLOAT64', 'cbrt($1)'),
-  row('TRUNC(FLOAT64, INT64) FLOAT64', 'bq_float_trunc($1, $2)'),
   row('BIT_COUNT(INT64) INT64', 'cast(bit_count($1) as bigint)'),
   row('BIT_COUNT(BYTES) INT64', 'bq_bit_count($1)'),
   row(

@@ -1,5 +1,6 @@
 import type { BoundExpression } from '../tree/bound-tree.ts';
-import { type FunctionRow, row, unsupported } from './function-row.ts';
+import { type FunctionRow, row, unsupported, type Variant } from './function-row.ts';
+import { constantNumber } from './magnitude.ts';
 
 /** What `numbers/functions-numeric.ts` answers for NUMERIC. */
 const exactNumeric: ReadonlySet<string> = new Set([
@@ -38,6 +39,14 @@ function exact(name: string, count: number): readonly FunctionRow[] {
   return types.map(type => row(`${name}(${Array(count).fill(type).join(', ')}) ${type}`, unsupported));
 }
 
+/** Numbers of places that are written out, with the power of ten that they stand for: a tenth of the time of a call of the engine. */
+function places(macro: string, least: number): readonly Variant[] {
+  return Array.from({ length: 13 - least }, (_, i) => ({
+    template: `${macro}($1, 1e${least + i}::double, $2)`,
+    applies: ([, count]) => constantNumber(count!) === least + i,
+  }));
+}
+
 const signs: Readonly<Record<string, string>> = {
   INT64: 'cast(sign($1) as bigint)',
   NUMERIC: 'cast(sign($1) as decimal(38, 9))',
@@ -59,7 +68,8 @@ export const mathRows = [
   ]),
   ...floatFunctions,
   ...power,
-  row('ROUND(FLOAT64, INT64) FLOAT64', 'bq_round($1, $2)'),
+  row('ROUND(FLOAT64, INT64) FLOAT64', 'bq_round($1, $2)', { variants: places('bq_round_to', 5) }),
+  row('TRUNC(FLOAT64, INT64) FLOAT64', 'bq_float_trunc($1, $2)', { variants: places('bq_trunc_to', 1) }),
   ...['ROUND', 'TRUNC'].map(name => row(`${name}(BIGNUMERIC, INT64) BIGNUMERIC`, unsupported)),
   row('LOG(FLOAT64) FLOAT64', 'bq_ln($1)'),
   row('LOG(FLOAT64, FLOAT64) FLOAT64', 'bq_log($1, $2)'),

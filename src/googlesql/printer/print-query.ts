@@ -32,9 +32,15 @@ export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOr
   const printer: Printer = { ...outer, groupedFields, own: undefined, isCondition: false };
   const isSliced = query.limit !== undefined || query.offset !== undefined;
   const isWrapped = mustWrap(query);
-  const inner = printBody(printer, query.body, { filtered: printer.filteredColumns.get(query), query });
+  const moved = new Map<string, string>();
+  const inner = printBody(printer, query.body, {
+    filtered: printer.filteredColumns.get(query),
+    query,
+    moved,
+  });
   const body = isWrapped ? `select * from (${inner})` : inner;
   const order = query.orderBy.map(item => printQueryOrder(printer, item, query, isWrapped)).join(', ');
+  for (const [key, sql] of moved) printer.places.set(key, sql);
   const slice = [
     order && (options.keepsOrder || isSliced) ? ` order by ${order}` : '',
     query.limit === undefined ? '' : ` limit ${printRowCount(printer, query.limit)}`,
@@ -75,7 +81,7 @@ function readsOneSource({ body, limit }: BoundQuery): boolean {
   );
 }
 
-function printBody(printer: Printer, body: BoundBody, around: Around = {}): string {
+function printBody(printer: Printer, body: BoundBody, around: Around = { moved: new Map() }): string {
   switch (body.kind) {
     case 'select':
       return printSelect(printer, body, around);
@@ -141,9 +147,15 @@ type Around = {
   readonly filtered?: ReadonlySet<number> | undefined;
   /** The query whose body it is, for its ORDER BY; a branch of a set operation has none. */
   readonly query?: BoundQuery;
+  /** Places of columns of queries around, of those that have another until the ORDER BY is printed. */
+  readonly moved: Map<string, string>;
 };
 
-function printSelect(printer: Printer, select: BoundSelect, { filtered = new Set(), query }: Around): string {
+function printSelect(
+  printer: Printer,
+  select: BoundSelect,
+  { filtered = new Set(), query, moved }: Around,
+): string {
   const conditional = select.groupBy ? [] : select.items.filter((_, i) => filtered.has(i));
   noteFiltered(printer, select, conditional);
   if (select.from) {
@@ -152,13 +164,11 @@ function printSelect(printer: Printer, select: BoundSelect, { filtered = new Set
   const scan = select.from && printSelectFrom(printer, select, select.from);
   const where = select.where ? printConjuncts(printer, select.where) : [];
   const rows = scan && { ...scan, filters: [...scan.filters, ...where] };
-  const outer = outerColumnsOfWindows(printer, select);
-  const added = [...outer].map(([key, sql]) => ({ key, sql }));
-  const source =
-    rows &&
-    (added.length > 0
-      ? closedFrom(printer, rows, added)
-      : withGroupedFields(printer, select, rows, query?.orderBy));
+  const order = (query?.orderBy ?? []).flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
+  const added = outerColumnsOfWindows(printer, select, order);
+  for (const { key } of added) moved.set(key, printer.places.get(key)!);
+  const wider = rows && added.length > 0 ? closedFrom(printer, rows, added) : rows;
+  const source = wider && withGroupedFields(printer, select, wider, order);
   const conditions = source?.filters ?? where;
   const own: OwnRow = {};
   const inside: Printer = { ...printer, own };
@@ -173,11 +183,12 @@ function printSelect(printer: Printer, select: BoundSelect, { filtered = new Set
   });
   const last = [
     conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '',
-    select.groupBy ? ` group by ${printGroupBy(printer, select.groupBy, select)}` : '',
+    select.groupBy
+      ? ` group by ${[printGroupBy(printer, select.groupBy, select), ...added.map(({ key }) => printer.places.get(key)!)].join(', ')}`
+      : '',
     select.having ? ` having ${print(select.having)}` : '',
     select.qualify ? ` qualify ${print(select.qualify)}` : '',
   ];
-  for (const [key, sql] of outer) printer.places.set(key, sql);
   const beside = own.alias
     ? `${source?.sql ? ' cross join' : ' from'} (select true as own) as ${own.alias}`
     : '';
@@ -237,14 +248,13 @@ function withGroupedFields(
   printer: Printer,
   { groupBy = [], items, having, qualify }: BoundSelect,
   source: PrintedFrom,
-  orderBy: readonly BoundOrder[] = [],
+  order: readonly BoundExpression[],
 ): PrintedFrom {
   const keys = new Map(
     groupBy.flatMap(key => (key.kind === 'field' && isPath(key) ? [[printer.keyOf(key), key]] : [])),
   );
   if (keys.size === 0) return source;
   const read = new Set<number>();
-  const order = orderBy.flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
   for (const value of [...items, having, qualify, ...order])
     for (const path of value ? pathsInSubqueries(value) : [])
       for (let at = path; at.kind === 'field'; at = at.of) read.add(printer.keyOf(at));
@@ -258,18 +268,23 @@ function withGroupedFields(
 
 /**
  * Columns of queries around this one that windows read, and where they are: DuckDB's windows take none of them, so
- * that they become columns of its own FROM. Not where rows are grouped: there they would have to be keys.
+ * that they become columns of its own FROM, and keys where its rows are grouped by some. Not where one group has all rows, even none.
  */
-function outerColumnsOfWindows(printer: Printer, select: BoundSelect): ReadonlyMap<string, string> {
+function outerColumnsOfWindows(
+  printer: Printer,
+  { groupBy, groupingSets, having, items, qualify }: BoundSelect,
+  order: readonly BoundExpression[],
+): readonly { readonly key: string; readonly sql: string }[] {
+  const isOneGroup = groupBy ? groupBy.length === 0 || groupingSets : having || items.some(holdsAggregate);
+  if (isOneGroup) return [];
   const found = new Map<string, string>();
-  if (select.groupBy || select.having || select.items.some(holdsAggregate)) return found;
-  for (const value of [...select.items, select.qualify])
-    for (const { relation, index } of value ? columnsOfWindows(value) : []) {
+  for (const value of [...items, ...order, ...(qualify ? [qualify] : [])])
+    for (const { relation, index } of columnsOfWindows(value)) {
       const key = placeKey(relation, index);
       const sql = printer.places.get(key)!;
       if (printer.readsOuterQuery(sql)) found.set(key, sql);
     }
-  return found;
+  return [...found].map(([key, sql]) => ({ key, sql }));
 }
 
 const columnsOfWindows = (value: BoundExpression): readonly Column[] =>

@@ -17,6 +17,7 @@ const formats: Readonly<Record<string, string>> = {
   E6S: '%S.%f',
   E0S: '%S',
   ...Object.fromEntries([...'mdHIMSpyjaAbBUWuwV'].map(letter => [letter, `%${letter}`])),
+  ...Object.fromEntries([...'mdHIMSyj'].map(letter => [`-${letter}`, `%-${letter}`])),
 };
 
 /** Elements that are an expression of their own over `$1`. */
@@ -39,7 +40,7 @@ const zones: Readonly<Record<string, string>> = { Z: "'UTC'", z: "'+0000'", Ez: 
 
 const [twoDigits, fourDigits] = ['[0-9]{2}', '[0-9]{4}'];
 
-const element = /%(E[*\d]S|E4Y|Ez|[\s\S])?/g;
+const element = /%(E[*\d]S|E4Y|Ez|-[mdHIMSyj]|[\s\S])?/g;
 
 /** DuckDB text that formats `$1`, a DATETIME, as BigQuery's FORMAT_… would; undefined where it has not all elements. */
 export function formatTemplate(

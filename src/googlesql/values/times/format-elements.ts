@@ -26,3 +26,9 @@ export function isOfType(letter: string, kind: string): boolean {
 /** An element of a format. */
 export const element =
   /%(?:E(?<digits>\d+|\*)(?<unit>[Sf])|E4Y|E(?<zone>z)|E(?<era>[cCxXyY])|O(?<other>[deHImMSuUVwWy])|(?<letter>[\s\S]))/g;
+
+/** An element to write: with flags of strftime too, such as `%-d`, which nothing reads. */
+export const writtenElement = new RegExp(
+  String.raw`%(?=[-_^#\d])(?<flags>[-_0^#]*)(?<width>\d*)(?:E(?=[cCxXyY])|O(?=[deHImMSuUVwWy]))?(?<flagged>[^%])|%(?<colons>::?)z|${element.source}`,
+  'g',
+);

@@ -1,20 +1,23 @@
 import { dayOfYear, floorDivide, isoWeek, months, second, weekdays } from './calendar.ts';
-import { composed, element, isOfType } from './format-elements.ts';
+import { composed, isOfType, writtenElement } from './format-elements.ts';
 
-/** Most digits of a fraction that is written. */
-const maxFraction = 100;
+/** Most digits of a fraction that is written, and most characters to which an element is filled up. */
+const [maxFraction, maxWidth] = [100, 100];
 
 /** A time of a type: microseconds of the wall clock, and the seconds that this is before UTC. */
 export type Moment = { readonly kind: string; readonly at: bigint; readonly ahead: bigint };
 
 /** @throws Error in BigQuery's words */
 export function formatTime(format: string, moment: Moment): string {
-  return format.replace(element, (...found) => {
+  return format.replace(writtenElement, (...found) => {
     const whole = found[0] as string;
     // The groups come last.
-    const { digits, unit, zone, era, other, letter } = found.at(-1) as Readonly<
-      Record<string, string | undefined>
-    >;
+    const { flags, width, flagged, colons, digits, unit, zone, era, other, letter } = found.at(
+      -1,
+    ) as Readonly<Record<string, string | undefined>>;
+    if (flagged !== undefined)
+      return withFlags(flagged, { whole, flags: flags!, width: Number(width) }, moment);
+    if (colons) return `${offsetText(moment.ahead, ':')}${colons === '::' ? ':00' : ''}`;
     if (Number(digits) > maxFraction) throw new Error(`Format element ${whole} is not supported`);
     if (unit === 'f') throw new Error(`Format element ${whole} is not supported`);
     if (digits !== undefined)
@@ -26,6 +29,45 @@ export function formatTime(format: string, moment: Moment): string {
     if (name === 'J' && moment.kind !== 'TIME') throw new Error('Format element %J not supported yet');
     return isOfType(name, moment.kind) ? (formatElement(name, moment) ?? whole) : whole;
   });
+}
+
+/** Digits of the elements that are numbers with flags; what fills them up is a zero but for those of `spacedElements`. */
+const digitsOf: Readonly<Record<string, number>> = {
+  ...Object.fromEntries([...'degHIklMmSUVWy'].map(letter => [letter, 2])),
+  ...Object.fromEntries([...'CGsuwY'].map(letter => [letter, 1])),
+  j: 3,
+};
+
+const spacedElements = 'ekls';
+
+/** As the C library writes an element with flags: `-` fills nothing up, `_` spaces, `0` zeros; `^` and `#` change letters. */
+function withFlags(
+  letter: string,
+  { whole, flags, width }: { whole: string; flags: string; width: number },
+  { kind, at }: Moment,
+): string {
+  // By flags other than digits BigQuery no longer sees whether the type has the element.
+  if (/^%\d+\D$/.test(whole) && isOfType(letter, 'TIMESTAMP') && !isOfType(letter, kind)) return whole;
+  if (width > maxWidth) throw new Error(`Format element ${whole} is not supported`);
+  // It is given the wall clock alone, and takes that for UTC.
+  const moment: Moment = { kind: 'TIMESTAMP', at, ahead: 0n };
+  const padding = /[-_0](?=[^-_0]*$)/.exec(flags)?.[0];
+  const digits = digitsOf[letter];
+  if (digits !== undefined) {
+    const text = String(Number(formatElement(letter, moment)));
+    const isSpaced = padding ? padding !== '0' : spacedElements.includes(letter);
+    return text.padStart(Math.max(width, padding === '-' ? 0 : digits), isSpaced ? ' ' : '0');
+  }
+  if (letter === 'z') {
+    const text = padding === '-' ? '+0' : padding === '_' ? '+   0' : '+0000';
+    return text.padStart(width, ' ');
+  }
+  const known = letter === 'Q' ? undefined : formatElement(letter, moment);
+  const isLower = letter === 'P' || (flags.includes('#') && 'pZ'.includes(letter));
+  const isUpper = flags.includes('^') || (flags.includes('#') && 'aAbBh'.includes(letter));
+  const text = known ?? whole;
+  const changed = isLower ? text.toLowerCase() : isUpper ? text.toUpperCase() : text;
+  return changed.padStart(width, padding === '0' ? '0' : ' ');
 }
 
 function dateOf({ at }: Moment): Date {
