@@ -3,6 +3,9 @@ import type { CaseGroup } from './case-group.ts';
 /** Values of the type JSON: what is in them, made of SQL's values, and changed. */
 export const jsonValueCases: CaseGroup = {
   same: [
+    'safe.timestamp(to_json_string(cast(null as numeric)))',
+    'safe.date(typeof(1))',
+    'to_json_string(to_json(null))',
     'to_json_string(to_code_points(cast(null as string)))',
     'to_json(array_slice([1.5], cast(null as int64), 1))',
     "json_type(json '1')",

@@ -162,6 +162,8 @@ export const notSwept: readonly (readonly [template: RegExp, reason: string])[] 
 
 /** Calls of functions that take a date part, a format, a pattern or a path as a constant. */
 export const specialTemplates: readonly string[] = [
+  'typeof({INT64})',
+  'typeof({ARRAY<FLOAT64>})',
   'range_start(range({DATE}, null))',
   'range_end(range({DATETIME}, {DATETIME}))',
   'range_start(range_intersect({RANGE<DATE>}, {RANGE<DATE>}))',

@@ -89,7 +89,8 @@ function asJson(
   form: 'jsonText' | 'jsonValue' | 'jsonWide',
   at: SqlPosition,
 ): BoundExpression {
-  if (value.kind === 'null') return literal('null');
+  // Not a literal, which would be of any type that its text can be read as.
+  if (value.kind === 'null') return call('TO_JSON', "'null'", [], text);
   refuseOuterArray(value, 'A conversion to JSON', at);
   refuseKinds(value.type, at);
   const given = asComputed(value);

@@ -1,5 +1,6 @@
 import type { SpecialFunction } from '../../tree/bind-context.ts';
-import { type BoundExpression, holdsAnyAggregate } from '../../tree/bound-tree.ts';
+import { type BoundExpression, call as bound, holdsAnyAggregate } from '../../tree/bound-tree.ts';
+import { inTemplate, quoteText } from '../../tree/quote-text.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import { arrayOf, type SqlType, scalar, typeName } from '../../tree/types.ts';
 import { bindRow, row } from '../function-row.ts';
@@ -49,14 +50,10 @@ function typeOf(...[context, call]: Parameters<SpecialFunction>): BoundExpressio
   namedArguments(context, call, {});
   const [value, ...others] = call.arguments.map(argument => context.binder.expression(context, argument));
   if (!value || others.length > 0) throw invalidQuery('No matching signature for function TYPEOF', call.at);
-  const name: BoundExpression = {
-    kind: 'literal',
-    type: scalar('STRING'),
-    value: typeName(settledType(value.type)),
-  };
-  if (!holdsAnyAggregate(value)) return name;
-  const template = '(case when $1 is null then $2 else $2 end)';
-  return { kind: 'call', name: 'TYPEOF', type: name.type, template, arguments: [value, name] };
+  // Not a literal, which would be of any type that its text can be read as.
+  const name = inTemplate(quoteText(typeName(settledType(value.type))));
+  if (!holdsAnyAggregate(value)) return bound('TYPEOF', name, [], scalar('STRING'));
+  return bound('TYPEOF', `(case when $1 is null then ${name} else ${name} end)`, [value], scalar('STRING'));
 }
 
 function settledType(type: SqlType): SqlType {
