@@ -24,7 +24,7 @@ export type AssembleRequest = {
   readonly parameterTypes?: ParameterTypes;
 };
 
-/** A text for BigQuery, and what our own front-end knows about it. */
+/** A SQL text for BigQuery, and what our own front-end knows about it. */
 export type AssembledSql = {
   readonly text: string;
   /** Lines of the text before the caller's first one. */
@@ -36,14 +36,14 @@ export type AssembledSql = {
   readonly reads: readonly SourceRead[];
 };
 
-/** A source that a text names, and the lines of the subset that names it; its final statement goes on to the end. */
+/** A source that a text names, and the lines of the subset that names it; those of the final statement extend to the end. */
 export type SourceRead = {
   readonly source: string;
   readonly lines: { readonly first: number; readonly last: number };
 };
 
 /**
- * Makes the text that BigQuery is to run. This is the sandbox's first check: our own front-end binds the statement before
+ * Makes the text that BigQuery will run. This is the sandbox's first check: our own front-end binds the statement before
  * anything is sent. Source names are replaced by tables where the saved query names them. Subsets that the statement does not
  * read become blanks: a missing table affects only the queries that read it, and everything else stays on its line. A caller's SQL
  * follows the saved subsets unchanged, every character at its own column.
@@ -84,7 +84,7 @@ function bind(request: AssembleRequest): BoundStatement {
   try {
     return bindStatement(request);
   } catch (error) {
-    // The stack ran out: no one position explains it.
+    // The stack overflowed: there is no single position to report.
     if (error instanceof RangeError) throw invalidQuery('The query is too complex', { line: 1, column: 1 });
     throw error;
   }
@@ -98,7 +98,7 @@ type Edit = Span & { readonly text: string };
 type PlacedSubset = Span & {
   readonly name: string;
   readonly isRead: boolean;
-  /** The comma before it, or the word WITH, where RECURSIVE may stand between. */
+  /** The comma before it, or the word WITH, which RECURSIVE may follow. */
   readonly before: Span;
 };
 
@@ -120,7 +120,7 @@ function placeSubsets(tokens: readonly Token[], saved: Query, bound: BoundStatem
   });
 }
 
-/** What is removed with the unread subsets: one comma each, or the word WITH if none is read. */
+/** The spans to remove with the unread subsets: one comma each, or the word WITH if none is read. */
 function unreadSpans(subsets: readonly PlacedSubset[]): Span[] {
   const firstRead = subsets.findIndex(({ isRead }) => isRead);
   if (firstRead < 0)
@@ -132,7 +132,7 @@ function unreadSpans(subsets: readonly PlacedSubset[]): Span[] {
   });
 }
 
-/** Lines of the subset that holds a place; they are those of the saved query. Outside of all, the final statement's. */
+/** The lines, in the saved query, of the subset around a place; outside of all subsets, those of the final statement. */
 function linesAround(place: Span, sql: string, subsets: readonly PlacedSubset[]): SourceRead['lines'] {
   const lineAt = (offset: number) => sql.slice(0, offset).split('\n').length;
   const holder = subsets.find(({ start, end }) => start <= place.start && place.end <= end);
@@ -152,24 +152,24 @@ function spanOf(tokens: readonly Token[], { name, at }: TableReference): Span {
 function tableText({ name, impliedAlias }: TableReference, mapping: TableMapping): string {
   const table = mapping.get(name);
   if (!table) throw new GatewayError('engine_failed', `Source ${name} has no table in BIGQUERY_TABLES`);
-  // Columns are reached through the name of the source; one with dots or dashes is never written for that.
+  // Columns may be qualified by the name of the source, but not if it contains dots or dashes.
   const alias = impliedAlias && /^\w+$/.test(impliedAlias) ? ` as \`${impliedAlias}\`` : '';
   return `\`${table.project}.${table.dataset}.${table.table}\`${alias}`;
 }
 
-/** A caller's text as it follows the saved subsets of these names. */
+/** A caller's text in the form in which it follows the saved subsets of these names. */
 function joinCaller(saved: ReadonlySet<string>, callerSql: string): Joint {
   const tokens = lex(callerSql);
   const [word] = tokens;
   const verbatim = { opening: '', text: callerSql, closing: '' };
   if (word?.keyword !== 'WITH' || saved.size === 0) return verbatim;
-  // A list of subsets that may name themselves is a list of its own.
+  // WITH RECURSIVE needs a list of its own.
   const isRecursive = tokens[1]?.keyword === 'RECURSIVE';
   if (!isRecursive && !parseQuery(callerSql).with.some(({ name }) => saved.has(foldName(name.name)))) {
-    // One list of subsets: the caller's word WITH goes blank, so that all the rest stays where it is.
+    // One list of subsets: the caller's word WITH becomes blank, so that everything else keeps its position.
     return { opening: ',', text: blankOut(callerSql, word), closing: '' };
   }
-  // A name twice in one list is an error, in a query inside the other it hides the first.
+  // The same name twice in one list is an error, but in a nested query it hides the outer one.
   const semicolon = tokens.findLast(token => token.kind === 'symbol' && token.value === ';');
   return { opening: ' (', text: semicolon ? blankOut(callerSql, semicolon) : callerSql, closing: '\n)' };
 }
@@ -180,7 +180,7 @@ function blankOut(text: string, { start, end }: Span): string {
   return text.slice(0, start) + blank(text.slice(start, end)) + text.slice(end);
 }
 
-/** Blanks with the same number of lines, so that what follows keeps its column. */
+/** Blanks of the same number of lines and the same last column, so that the text after them keeps its position. */
 function blank(text: string): string {
   return text.replace(/[^\r\n\t]/gu, ' ').replace(/[ \t]+(?=[\r\n])/g, '');
 }

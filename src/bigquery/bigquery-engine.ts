@@ -23,7 +23,7 @@ import { missingColumn } from './missing-column.ts';
 import { createStatementRunner, type Waiting } from './run-statement.ts';
 import { sourceCatalog } from './source-catalog.ts';
 
-/** Options of what only a start waits for. */
+/** Run options for work that only a start waits for. */
 const unhurried = (): RunOptions => ({ signal: new AbortController().signal, timeoutMs: 20_000 });
 
 /** The executor on BigQuery. */
@@ -31,7 +31,7 @@ export type BigQueryEngine = Engine & {
   /**
    * Emits `warehouse.warned` for each thing that fails some queries: tables that can't be read, columns that a table lacks; and, with
    * `isThorough`, for table layouts that make queries cost more than necessary.
-   * @throws SetupError that says why no query can be answered: credentials, tables; with `isThorough` why some can't, for want of a table
+   * @throws SetupError that says why no query can be answered (credentials, tables); with `isThorough` also if a single table can't be read
    */
   checkWarehouse(options?: { readonly isThorough?: boolean }): Promise<void>;
 };
@@ -62,7 +62,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   const explaining = (statement: Statement) => (assembled: AssembledSql, waiting: Waiting) =>
     explain(dryRunGuard, statement, assembled, waiting);
 
-  /** Runs a task on the text of a statement; its errors are fit for the caller. */
+  /** Runs a task on the text of a statement, and translates its errors for the caller. */
   async function within<Result>(
     statement: Statement,
     runOptions: RunOptions,
@@ -120,7 +120,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   };
 }
 
-/** Makes what starts the retries of one query; all share a budget. */
+/** Makes the function that starts the retries of one query; all queries share a budget. */
 function shareRetries({ random, emit, maxRetries = 4, retryBaseMs: baseMs = 1000 }: BigQueryEngineOptions) {
   const shared = { budget: createRetryBudget(), random, maxRetries, baseMs };
   return (endpoint: string, limit: Limit): Retries => {
@@ -148,7 +148,7 @@ async function explain(
   return explanationOf(assembled, await dryRunGuard.ask({ text, sources, parameters }, waiting));
 }
 
-/** A saved query stays valid when a table lacks what it reads: its columns are then those of our own front-end. */
+/** The columns of a saved query. It stays valid if a table lacks columns that it reads: then they are those of our own front-end. */
 async function columnsIn(
   explained: Promise<Explanation>,
   { columns, reads }: AssembledSql,
@@ -162,7 +162,7 @@ async function columnsIn(
   }
 }
 
-/** What a dry run says about a statement, completed by our own front-end. */
+/** The explanation of a statement by its dry run, completed by our own front-end. */
 function explanationOf({ columns, sources }: AssembledSql, verdict: Verdict): Explanation {
   const { fields, estimatedBytes } = verdict;
   return {

@@ -8,7 +8,7 @@ import { type MissingColumn, missingColumnError } from './missing-column.ts';
 /** Whose text failed, and which names of the warehouse must not be shown. */
 export type FailureContext = {
   readonly endpoint: string;
-  /** The part of the text that the reader of the error wrote: a caller's SQL, or a saved query that is being checked. Undefined: none. */
+  /** The part of the text that the reader of the error wrote: a caller's SQL, or a saved query that is being checked. Undefined if there is none. */
   readonly ownSql: string | undefined;
   /** Lines of the text before the first one of `ownSql`. */
   readonly linesBefore: number;
@@ -24,7 +24,7 @@ export type FailureContext = {
   readonly emit: (event: BigQueryEvent) => void;
 };
 
-/** Translates a failure of BigQuery for a caller, who is shown no project, table or SQL but its own; the log has everything. */
+/** Translates a failure of BigQuery for a caller, who sees no project, no table, and no SQL but its own; the log has everything. */
 export function toCallersError(error: unknown, context: FailureContext): unknown {
   if (!(error instanceof BigQueryFailure)) return leftAlone(error);
   const row = failureRow(error);
@@ -118,7 +118,7 @@ function cleanWords(words: string, { mapping, project, ownSql = '' }: FailureCon
   return isShown ? undefined : clean;
 }
 
-/** Names as projects, datasets and tables have them, in lower case. */
+/** All words of a text that could be names of projects, datasets or tables, in lower case. */
 function namesIn(text: string): ReadonlySet<string> {
   return new Set(text.toLowerCase().match(/[\w-]+/g));
 }

@@ -1,4 +1,4 @@
-/** What happens between the gateway and BigQuery. Messages are BigQuery's own, with SQL and table ids: for the log alone. */
+/** What happens between the gateway and BigQuery. Messages are BigQuery's own, with SQL and table ids: only for the log. */
 export type BigQueryEvent =
   | { readonly type: 'warehouse.retried'; readonly endpoint: string; readonly reason: string }
   /** A job was replaced by another one; `mayBeBilled`: the first may have run, so that the query may be billed twice. */

@@ -19,7 +19,7 @@ export type WarehouseToCheck = {
   readonly catalog: Catalog;
 };
 
-/** The deadline of a check, and what starts the retries of one of its requests: each request has its own. */
+/** The deadline of a check, and the function that starts the retries of one of its requests. */
 type Waiting = { readonly limit: Limit; readonly startRetries: () => Retries };
 
 /** The findings about one table. */
@@ -28,7 +28,7 @@ type TableFinding = {
   readonly problems: readonly SetupProblem[];
   /** Columns that differ from the source's: only queries that read them fail. */
   readonly misshapen: readonly SetupProblem[];
-  /** Whether any column is as in the source. */
+  /** Whether any column matches the source. */
   readonly isUsable: boolean;
 };
 
@@ -51,10 +51,10 @@ export async function adviseOnLayouts(
 }
 
 /**
- * Finds at the start what would make queries fail: no credentials, a project that may not be used, or a mapped table that is
- * missing, may not be read, or has another shape than its source. It costs nothing: it uses dry runs.
- * @param isThorough whether one table that no query can read is too much. Default false: one that is left is enough
- * @returns what fails only some queries: such tables, and columns that are missing or of another type, as in the tables of a young project
+ * Finds at start what would make queries fail: missing credentials, a project that may not be used, or a mapped table that is
+ * missing, may not be read, or has another shape than its source. It costs nothing, because it uses dry runs.
+ * @param isThorough whether a single unreadable table is an error. Default false: one readable table is enough
+ * @returns problems that fail only some queries: such tables, and columns that are missing or of another type, as in tables of a new project
  * @throws SetupError with each problem, for the operator: it names tables
  */
 export async function checkWarehouse(
@@ -62,7 +62,7 @@ export async function checkWarehouse(
   waiting: Waiting,
   { isThorough = false }: { readonly isThorough?: boolean } = {},
 ): Promise<readonly SetupProblem[]> {
-  // Without a table: a failure here would recur for each table.
+  // First without a table: a failure here would recur for each table.
   const { failure } = await dryRun(warehouse, waiting, 'select 1');
   if (failure) throw unusable([accessProblem(failure, warehouse.place)]);
   const findings = await Promise.all(
@@ -115,10 +115,10 @@ async function checkTable(
 /** Asks for all columns of a table and for no rows. */
 async function readNothing(warehouse: WarehouseToCheck, waiting: Waiting, name: string) {
   const all = `select * from \`${name}\``;
-  // A bound that no row reaches: tables may require one.
+  // With a filter that no row passes, because tables may require one.
   const bounded = `${all} where timestamp > timestamp '9999-12-31 00:00:00+00'`;
   const first = await dryRun(warehouse, waiting, bounded);
-  // Refused as invalid where the table has no such column, or one of another type.
+  // Refused as invalid if the table has no such column, or one of another type.
   if (first.failure?.reason !== 'invalidQuery') return { text: bounded, ...first };
   const second = await dryRun(warehouse, waiting, all);
   // The table exists, and requires a filter over another column: its columns stay unknown.
@@ -156,7 +156,7 @@ async function dryRun(
   }
 }
 
-/** A failure of the warehouse; one that answers too late has not answered. @throws whatever is none */
+/** The failure of the warehouse behind an error; a missed deadline counts as no answer. @throws any other error */
 function failureOf(error: unknown): BigQueryFailure {
   if (error instanceof BigQueryFailure) return error;
   if (error instanceof GatewayError && error.code === 'deadline_exceeded') {
@@ -165,7 +165,7 @@ function failureOf(error: unknown): BigQueryFailure {
   throw error;
 }
 
-/** Fields that one line names. */
+/** Maximum fields that one line names. */
 const maxNamed = 5;
 
 /**

@@ -9,14 +9,14 @@ import type { Retries } from './client/retries.ts';
 import type { TableId, TableMapping } from './client/table-mapping.ts';
 import { dryRunBody } from './job-bodies.ts';
 
-/** What a dry run of BigQuery says about a text. */
+/** The result of BigQuery's dry run of a text. */
 export type Verdict = {
-  /** Absent if the server does not say. */
+  /** The columns; absent if the server does not report them. */
   readonly fields: readonly Field[] | undefined;
-  /** Sources whose tables it reads; empty if the server does not say, or there are none. */
+  /** Sources whose tables it reads; empty if there are none, or the server does not report them. */
   readonly sources: readonly string[];
   readonly estimatedBytes: number | undefined;
-  /** The region that the query would run in; absent if the server does not say. */
+  /** The region in which the query would run; absent if the server does not report it. */
   readonly location: string | undefined;
 };
 
@@ -32,8 +32,8 @@ type Waiting = { readonly retries: Retries; readonly limit: Limit };
 
 export type DryRunGuard = {
   /**
-   * Accepts a text that BigQuery itself calls a SELECT over the tables of its sources.
-   * @returns the region to run it in; undefined if the server does not say
+   * Checks that BigQuery itself sees the text as a SELECT over the tables of its sources.
+   * @returns the region in which to run it; undefined if the server does not report it
    * @throws GatewayError `sandbox_refused`; BigQueryFailure for a text that BigQuery refuses
    */
   check(request: GuardRequest, waiting: Waiting): Promise<string | undefined>;
@@ -60,8 +60,8 @@ export type DryRunGuardOptions = {
 };
 
 /**
- * The sandbox's second check: a dry run, once for each text. BigQuery itself resolves every text that our front-end
- * accepted, before it runs.
+ * Makes the sandbox's second check: a dry run, once for each text. Before a text that our front-end accepted runs, BigQuery itself
+ * resolves it.
  */
 export function createDryRunGuard({ api, mapping, isEmulator }: DryRunGuardOptions): DryRunGuard {
   const sourceOf = new Map([...mapping].map(([source, table]) => [tableKey(table), source]));
@@ -79,7 +79,7 @@ export function createDryRunGuard({ api, mapping, isEmulator }: DryRunGuardOptio
     if (statement !== 'SELECT') throw refused('Only a query is allowed');
     const sources = (query?.referencedTables ?? []).map(({ projectId, datasetId, tableId }) => {
       const source = sourceOf.get(tableKey({ project: projectId, dataset: datasetId, table: tableId }));
-      // A table of another saved query too: our own front-end has not seen that the text reads it.
+      // Also refused if it is a mapped table: according to our own front-end the text does not read it.
       if (source === undefined || !request.sources.includes(source))
         throw refused('The query reads a table that is none of its sources');
       return source;

@@ -4,7 +4,7 @@ import { lex } from '../googlesql/syntax/lexer.ts';
 import { foldName } from '../googlesql/tree/scope.ts';
 import type { JobBody } from './client/bigquery-api.ts';
 
-/** One job, before it has a name. */
+/** A job, before it has an id. */
 export type JobRequest = {
   /** SQL with the warehouse's own table names. */
   readonly text: string;
@@ -14,13 +14,13 @@ export type JobRequest = {
   readonly priority: 'INTERACTIVE' | 'BATCH';
   readonly labels: Readonly<Record<string, string>>;
   readonly maxBytesBilled?: number;
-  /** `projects/P/locations/L/reservations/R`. Default: what the project is assigned to. */
+  /** `projects/P/locations/L/reservations/R`. Default: the one assigned to the project. */
   readonly reservation?: string;
   /** Region of the tables, if the dry run named it. Default: that of the settings. */
   readonly location?: string | undefined;
 };
 
-/** A job's name and time limit: what a repeated request must not change. */
+/** A job's id and time limit, which must be the same in a repeated request. */
 export type JobIdentity = {
   readonly jobId: string;
   /** The region to run in; undefined: BigQuery derives it from the tables. */
@@ -72,7 +72,7 @@ function sharedBody({
   };
 }
 
-/** Those that the text names. Of a text that names none, goccy/bigquery-emulator takes no parameters. */
+/** The parameters that the text names. goccy/bigquery-emulator refuses parameters for a text that names none. */
 function namedParameters(text: string, parameters: readonly QueryParameter[]): QueryParameter[] {
   const names = new Set(
     lex(text).flatMap(({ kind, value }) => (kind === 'parameter' ? [foldName(value)] : [])),
@@ -91,12 +91,12 @@ function bindParameter({ name, value, type = 'STRING' }: QueryParameter): object
   };
 }
 
-/** Characters of a label's key or value, and labels of one job. Source: BigQuery, "Requirements for labels". */
+/** Maximum characters of a label's key or value, and labels of one job. Source: BigQuery, "Requirements for labels". */
 const most = { characters: 63, labels: 64 };
 
 /**
- * Labels as BigQuery takes them: letters in lower case, digits, `_` and `-`; any other character becomes `_`, the rest is cut
- * off. A key that starts with no letter is left out, and so is what is more than a job may have: no query fails for a label.
+ * Makes labels valid for BigQuery: lower-case letters, digits, `_` and `-`. Any other character becomes `_`, and long texts are cut off.
+ * Keys that do not start with a letter, and labels beyond the maximum of a job, are dropped: no query fails because of a label.
  */
 function cleanLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
   const clean = (text: string) => {

@@ -1,9 +1,9 @@
 import type { RunOptions } from '../engine/engine.ts';
 import { createFairQueue } from '../engine/fair-queue.ts';
 
-/** Reads of results, of which few at a time may hold much memory. */
+/** Limits how many reads of results may hold much memory at the same time. */
 export type LargeResults = {
-  /** Begins one read, which ends with its signal. */
+  /** Begins one read; it ends when its signal aborts. */
   begin(signal: AbortSignal, run: Pick<RunOptions, 'caller' | 'priority'>): LargeRead;
 };
 
@@ -11,19 +11,19 @@ export type LargeResults = {
 export type LargeRead = {
   /**
    * Called with the bytes that the read holds, before more of them are read.
-   * @returns a promise to wait for if the result has become large and too many others are
+   * @returns a promise to wait for, if the result has become large while too many others are
    * @throws as `FairQueue.take`
    */
   onHeld(bytes: number): Promise<void> | undefined;
   end(): void;
 };
 
-/** Bytes that any read may hold: 1 MiB. */
+/** Bytes that every read may hold: 1 MiB. */
 const smallBytes = 1024 * 1024;
 
 /**
- * Bounds the memory of results that are being read: all may hold a little, and only `count` of them more than that. A read that
- * waits leaves its bytes with the warehouse.
+ * Limits the memory of results that are being read: all may hold a little, and only `count` of them more than that. The rest of a
+ * result whose read waits stays at the warehouse.
  */
 export function createLargeResults(count: number, maxWaiting: number): LargeResults {
   const queue = createFairQueue({ permits: count, maxWaiting, maxWaitingPerCaller: maxWaiting });

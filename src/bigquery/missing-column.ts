@@ -11,7 +11,7 @@ export type MissingColumn = {
 };
 
 /**
- * How BigQuery says that a name is not known. Our own front-end has bound the text before, so such a name is one that the
+ * BigQuery's messages about unknown names. Our own front-end has bound the text before, so such a name is a column that the
  * table lacks. Source: messages of GoogleSQL's analyzer.
  */
 const unknownName = [
@@ -24,9 +24,9 @@ const unknownName = [
 const position = / at \[(?<line>\d+):\d+\]/;
 
 /**
- * Finds the column that a table lacks in what BigQuery says of a text.
+ * Finds the column that a table lacks in BigQuery's message about a text.
  * @param reads the sources of the text, and the lines that read them
- * @returns undefined if it says something else, or no source of the text has such a column
+ * @returns undefined if the message is about something else, or no source of the text has such a column
  */
 export function missingColumn(
   failure: unknown,
@@ -41,12 +41,12 @@ export function missingColumn(
     const isThere = line >= lines.first && line <= lines.last;
     return paths.length === 0 ? [] : [{ source, column: pathAmong(paths, failure.message), isThere }];
   });
-  // A column that a subset passes on by `select *` is missed outside of the subset.
+  // If a subset passes columns on by `select *`, the error is outside of the subset.
   const found = having.find(({ isThere }) => isThere) ?? having[0];
   return found && { source: found.source, column: found.column };
 }
 
-/** The error for whoever runs the query. */
+/** The error for the caller. */
 export function missingColumnError({ source, column }: MissingColumn, cause: unknown): GatewayError {
   const message = `The query reads column ${column} of ${source}, which the warehouse's table lacks`;
   return new GatewayError('engine_failed', message, { isOfSource: true, cause });

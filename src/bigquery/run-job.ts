@@ -17,16 +17,16 @@ export type JobDeps = {
   readonly api: BigQueryApi;
   readonly retries: Retries;
   readonly limit: Limit;
-  /** Tracks what goes on when nobody waits for the rows any more. */
+  /** Tracks work that continues when no caller waits for the rows any more. */
   readonly inFlight: Pick<InFlightTracker, 'add'>;
   /** Called when a job is replaced by another, and whether the first may have been billed anyway. */
   readonly onReplace: (failure: BigQueryFailure, replaced: { readonly mayBeBilled: boolean }) => void;
 };
 
-/** Milliseconds that BigQuery may wait in one request for a job's end. */
+/** Maximum milliseconds that BigQuery waits in one request for a job's end. */
 const pollMs = 10_000;
 
-/** Milliseconds that a request may still take when nobody waits for its answer. */
+/** Milliseconds that a request may still take when no caller waits for its answer any more. */
 const graceMs = 1000;
 
 /**
@@ -48,12 +48,12 @@ export async function runJob(deps: JobDeps, request: JobRequest, reading: Result
   }
 }
 
-/** BigQuery bills no job that it reports as failed; one that it does not find may have been billed. */
+/** Whether a job may have been billed: BigQuery bills no job that it reports as failed, but perhaps one that it does not find. */
 function mayHaveRun({ reason }: BigQueryFailure): boolean {
   return reason === 'jobLost';
 }
 
-/** Within a span, which every request about the job passes on to BigQuery. */
+/** Runs one job within a span, which every request about the job passes on to BigQuery. */
 function runOnce(deps: JobDeps, request: JobRequest, reading: ResultRequest): Promise<ResultSet> {
   const named: JobReference = { jobId: newJobId(), location: request.location };
   const attributes = {
@@ -89,19 +89,19 @@ async function runNamed(deps: JobDeps, request: JobRequest, { named, reading }: 
   }
 }
 
-/** Whether the job may still run, or still have unread rows: only our request failed, or the rows were enough. */
+/** Whether the job may still be running or have unread rows, because only our request failed, or enough rows were read. */
 function mayStillRun(error: unknown, hasStarted: boolean): boolean {
   if (error instanceof GatewayError) return true;
   if (!(error instanceof BigQueryFailure)) return false;
-  // Rows of a job that has failed, or of one that runs, may not be read: BigQuery says so in the same words.
+  // BigQuery has the same message whether rows of a failed job or of a running one may not be read.
   if (hasStarted && (error.status === 401 || error.status === 403)) return true;
   return saysNothingOfJob.has(error.reason) || failureRow(error).remedy === 'retry';
 }
 
-/** Reasons of ours for failures of a request, which say nothing about the job itself. */
+/** Our own reasons for failures of a request, which say nothing about the job itself. */
 const saysNothingOfJob: ReadonlySet<string> = new Set(['redirected', 'noReason']);
 
-/** Milliseconds left; at least one, because 0 means no limit to BigQuery. */
+/** Remaining milliseconds; at least 1, because for BigQuery 0 means no limit. */
 const wholeMs = (limit: Limit) => Math.max(1, Math.ceil(limit.remainingMs()));
 
 /** Starts a job. A repeated request has the same bytes: BigQuery accepts the first that arrives, and refuses the others. */
@@ -127,7 +127,7 @@ async function waitForResult(deps: JobDeps, job: JobReference, reading: ResultRe
   for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
     const result = await readResult(ask, retries.sameRequest, reading);
     if (result) return result;
-    // BigQuery itself waits; this is for servers that answer at once.
+    // BigQuery itself waits; this pause is for servers that answer at once.
     await sleep(pauseMs, undefined, { signal: limit.signal }).catch(() => limit.signal.throwIfAborted());
   }
 }
@@ -141,7 +141,7 @@ function askForPages({ api, limit }: JobDeps, job: JobReference) {
     const timeoutMs = Math.min(pollMs, wholeMs(limit));
     try {
       const read = await api.results({ job, timeoutMs, ...page }, reading, limit.signal);
-      // A failed job would not have answered: the earlier failure was that of a request.
+      // A failed job would not have answered, so the earlier failure was that of a request.
       hasFailed = false;
       return read;
     } catch (error) {
@@ -151,7 +151,7 @@ function askForPages({ api, limit }: JobDeps, job: JobReference) {
       if (status === 404 && !/^Not found: (?!Job)/.test(message)) {
         throw new BigQueryFailure('jobLost', message, { status, cause: error });
       }
-      // Once, the request may have failed; twice in a row, perhaps the job has, which only the job knows.
+      // After one failure the request may have failed; after two in a row perhaps the job has, so the job is asked.
       const ofJob = hasFailed && endedReasons[reason] ? await api.failureOf(job, limit.signal) : undefined;
       hasFailed = true;
       throw ofJob ?? error;
@@ -159,7 +159,7 @@ function askForPages({ api, limit }: JobDeps, job: JobReference) {
   };
 }
 
-/** What the query cost, which only the job says; an answer does not wait long for its receipt. */
+/** Reads what the query cost from its job; an answer does not wait long for its receipt. */
 async function readReceipt({ api, limit }: JobDeps, job: JobReference, result: Result): Promise<Receipt> {
   const wait = AbortSignal.any([limit.signal, AbortSignal.timeout(graceMs)]);
   const { statistics } = await api.job(job, wait).catch((): Partial<JobAnswer> => ({}));
@@ -177,8 +177,8 @@ async function readReceipt({ api, limit }: JobDeps, job: JobReference, result: R
 const cancelPauseMs = 500;
 
 /**
- * Cancels a job that nobody waits for, in up to three attempts: a start that was broken off may still be on its way, and until it arrives the job
- * is not found; an attempt may be lost, or find this process busy. No caller waits for it: the job has a time limit of its own.
+ * Cancels an abandoned job, in up to three attempts: an aborted `jobs.insert` may still be on its way, and until it arrives the job is not
+ * found; an attempt may also be lost, or find this process busy. Failure is acceptable: the job has a time limit of its own.
  */
 function cancel({ api, inFlight }: JobDeps, job: JobReference): void {
   const send = () => api.cancel(job, AbortSignal.timeout(graceMs));

@@ -14,7 +14,7 @@ import type { JobRequest } from './job-bodies.ts';
 import { createLargeResults } from './large-results.ts';
 import { type JobDeps, runJob } from './run-job.ts';
 
-/** The time and the retries of one statement. */
+/** The deadline and the retries of one statement. */
 export type Waiting = { readonly limit: Limit; readonly retries: Retries };
 
 export type StatementToRun = {
@@ -23,7 +23,7 @@ export type StatementToRun = {
   readonly waiting: Waiting;
 };
 
-/** Who waits for a place, and how long. */
+/** The caller of a statement that waits for a place, and its deadline. */
 type Placed = Pick<StatementToRun, 'runOptions' | 'waiting'>;
 
 type RunnerDeps = {
@@ -33,10 +33,10 @@ type RunnerDeps = {
   readonly options: BigQueryEngineOptions;
 };
 
-/** Results of over a megabyte that are read at the same time. */
+/** Maximum results of over a megabyte that are read at the same time. */
 const maxLargeResults = 4;
 
-/** Makes what runs assembled statements, a bounded number at a time: the dry run first, then the job. */
+/** Makes the runner of assembled statements, a limited number at a time: the dry run first, then the job. */
 export function createStatementRunner({ api, dryRunGuard, inFlight, options }: RunnerDeps) {
   const { maxConcurrentQueries = 32, maxWaitingQueries = 256, maxWaitingPerCaller = 64 } = options;
   const waitingRoom = { maxWaiting: maxWaitingQueries, maxWaitingPerCaller };
@@ -68,15 +68,15 @@ export function createStatementRunner({ api, dryRunGuard, inFlight, options }: R
   }
 
   return {
-    /** Statements that wait for a place. */
+    /** Number of statements that wait for a place. */
     waiting: queue.waiting,
-    /** Waits for a place at the warehouse, which other work than a run takes too, and keeps it as long as the work takes. */
+    /** Waits for a place at the warehouse, and keeps it while other work than a run is done. */
     inPlace,
     run: (assembled: AssembledSql, run: StatementToRun) => inPlace(run, () => runNow(assembled, run)),
   };
 }
 
-/** One run of a statement as a job; of two limits of bytes the lower holds. */
+/** The job for one run of a statement; of two limits of bytes the lower one counts. */
 function jobOf(
   options: BigQueryEngineOptions,
   { parameters, maxRows }: Statement,

@@ -8,7 +8,7 @@ import {
   structOf,
 } from '../googlesql/tree/types.ts';
 
-/** The catalogue of the sources as they lie in BigQuery: every array plain. */
+/** The catalogue of the sources in their BigQuery form, where all arrays are plain. */
 export function sourceCatalog(sources: readonly Source[]): Catalog {
   return new Map(sources.map(({ name, columns }) => [name, { name, columns: fieldsOf(columns) }]));
 }

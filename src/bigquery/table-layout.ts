@@ -2,12 +2,12 @@ import type { SetupProblem } from '../base/setup-error.ts';
 import type { CatalogTable } from '../googlesql/tree/types.ts';
 import type { TableAnswer } from './answers/bigquery-answers.ts';
 
-/** Lengths of partitions that a bound of hours or days can leave out. */
+/** Partition lengths short enough that a bound of hours or days skips some. */
 const shortPartitions = ['HOUR', 'DAY'];
 
 /**
- * Says of a table how it would cost less: partitions by day on `timestamp`, the filter on them required, clusters by `project`.
- * Of columns that the source does not have at its top nothing is said; BigQuery clusters by no others.
+ * Advises how a table would cost less: partitions by day on `timestamp`, a required filter on them, clusters by `project`.
+ * Only for top-level columns of the source; BigQuery clusters by no others.
  * @param name `project.dataset.table`
  */
 export function layoutAdvice(
@@ -50,7 +50,7 @@ function partitionsOf({ timePartitioning, rangePartitioning }: TableAnswer): str
   return rangePartitioning ? 'partitioned by a range of integers' : 'not partitioned';
 }
 
-/** A project may have dots in its name, a dataset and a table have none. */
+/** Splits the name of a table. Projects may have dots in their names, datasets and tables have none. */
 function splitName(name: string): [project: string, dataset: string, table: string] {
   const parts = name.split('.');
   return [parts.slice(0, -2).join('.'), parts.at(-2)!, parts.at(-1)!];

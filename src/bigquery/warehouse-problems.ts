@@ -1,18 +1,18 @@
 import type { SetupProblem } from '../base/setup-error.ts';
 import type { BigQueryFailure } from './answers/bigquery-failure.ts';
 
-/** Where the gateway means to run its queries. */
+/** Where the gateway runs its queries. */
 export type WarehousePlace = {
-  /** The project that queries run in, and that pays. */
+  /** The project that runs and pays for the queries. */
   readonly project: string;
-  /** Region of the jobs. Default: BigQuery finds it by the tables. */
+  /** Region of the jobs. Default: BigQuery derives it from the tables. */
   readonly location?: string;
 };
 
 const giveCredentials =
   'run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account';
 
-/** Says what keeps any query from being run. */
+/** The problem that keeps all queries from running. */
 export function accessProblem(
   { reason, status, message }: BigQueryFailure,
   { project, location }: WarehousePlace,
@@ -51,11 +51,11 @@ export type MappedTable = {
   readonly source: string;
   /** `project.dataset.table`. */
   readonly name: string;
-  /** Region that the table was found in, where that is not the one that jobs run in. */
+  /** Region in which the table was found, if jobs run in another one. */
   readonly foundIn?: string;
 };
 
-/** Says what keeps queries from reading one table. */
+/** The problem that keeps queries from reading one table. */
 export function tableProblem(
   { reason, message }: BigQueryFailure,
   { source, name, foundIn }: MappedTable,

@@ -1,4 +1,4 @@
-/** The database is held by another process: DuckDB knows one writer, or any number of readers. */
+/** Another process has the database open: DuckDB allows either one writer or any number of readers. */
 export class DatabaseBusyError extends Error {
   override readonly name = 'DatabaseBusyError';
 

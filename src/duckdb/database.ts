@@ -13,20 +13,20 @@ import { registerScalarFunctions } from './scalar-functions.ts';
 export type Database = { readonly connection: DuckDBConnection; close(): void };
 
 /**
- * Bytes of a block in files that are made from now on. A writer holds a block for each leaf of a record and for its NULLs: DuckDB's own 256 KiB
- * need hundreds of megabytes for one row of a source that has learned 500 fields; smaller ones than these make queries slower.
+ * Block size of newly made files, in bytes. A writer holds a block for each leaf of a record and one for its NULLs: with DuckDB's default of
+ * 256 KiB, one row of a source that has learned 500 fields needs hundreds of megabytes. Blocks smaller than this make queries slower.
  */
 const blockBytes = 65_536;
 
 type WritingOptions = {
   /** Megabytes of DuckDB's buffers. Default 2048. */
   readonly memoryMb?: number;
-  /** Called for each table that was there and got other columns, with the milliseconds that it took. */
+  /** Called for each existing table whose columns were changed, with the milliseconds that took. */
   readonly onChanged?: ((table: string, ms: number) => void) | undefined;
 };
 
 /**
- * Opens a database file for writing, and makes the tables and columns of the sources that it lacks.
+ * Opens a database file for writing, and makes missing tables and columns of the sources.
  * @throws DatabaseBusyError
  */
 export async function openForWriting(
@@ -57,18 +57,18 @@ export async function openForWriting(
   }
 }
 
-/** Whether a database could not be opened because of another process that has it open. */
+/** Whether a database could not be opened because another process has it open. */
 export function isHeldElsewhere(error: unknown): boolean {
   return String(error).includes('Could not set lock');
 }
 
-/** Makes the tables and the columns that the sources have and the database lacks. */
+/** Makes the tables and columns of the sources that the database lacks. */
 async function makeTables(
   connection: DuckDBConnection,
   sources: readonly Source[],
   onChanged: WritingOptions['onChanged'],
 ): Promise<void> {
-  // DuckDB makes no difference between names that differ in letter case.
+  // DuckDB ignores letter case in names.
   const there = new Map(
     (await readCatalog(connection)).map(table => [table.name.toLowerCase(), table.columns]),
   );
@@ -87,7 +87,7 @@ async function makeTables(
 }
 
 /**
- * Brings a table's columns from one layout into another that holds as much or more.
+ * Changes a table's columns from one layout to another that can hold at least as much.
  * @returns whether there was anything to change
  */
 export async function changeLayout(
@@ -116,10 +116,10 @@ export async function prepareConnection(
   macros: readonly string[],
 ): Promise<void> {
   await connection.run("SET TimeZone = 'UTC'");
-  // The newest rows are found by their sort columns alone, and the wide ones fetched by row number: without it
-  // DuckDB does so up to 50 rows only, and `logs.all` with its 100 takes three times as long.
+  // The newest rows are found by their sort columns alone, and their wide columns fetched by row number. By default DuckDB does this
+  // only for up to 50 rows, and `logs.all` with its 100 would take three times as long.
   await connection.run('SET late_materialization_max_rows = 10000');
-  // What is printed of a key may be a constant: it orders nothing, and is no mistake.
+  // A printed sort key may be a constant, which orders nothing but is not a mistake.
   await connection.run('SET order_by_non_integer_literal = true');
   registerScalarFunctions(connection);
   for (const macro of macros) await connection.run(macro);
@@ -127,7 +127,7 @@ export async function prepareConnection(
 
 /**
  * The tables of a database with their columns as stored.
- * @param attached name of an attached database. Default: the one that the connection was opened with
+ * @param attached name of an attached database. Default: the one with which the connection was opened
  */
 export async function readCatalog(connection: DuckDBConnection, attached?: string): Promise<CatalogTable[]> {
   const database = attached === undefined ? 'current_database()' : quoteText(attached);

@@ -28,21 +28,21 @@ import { removeLeftSpills } from './spill-directory.ts';
 
 type DuckDbEngineOptions = {
   readonly databasePath: string;
-  /** Those that read files in place are views. Default: none. */
+  /** Sources; those that read files in place become views. Default: none. */
   readonly sources?: readonly Source[];
   readonly clock: Clock;
   readonly emit: (event: EngineEvent) => void;
-  /** Queries that run at the same time, each in a process of its own. Default 4. */
+  /** Maximum queries that run at the same time, each in a process of its own. Default 4. */
   readonly maxConcurrentQueries?: number;
-  /** Queries that may wait; more are refused as `overloaded`. Default 512. */
+  /** Maximum waiting queries; more are refused as `overloaded`. Default 512. */
   readonly maxWaitingQueries?: number;
-  /** Queries of one caller that may wait; more are refused as `too_many_requests`. Default 128. */
+  /** Maximum waiting queries of one caller; more are refused as `too_many_requests`. Default 128. */
   readonly maxWaitingPerCaller?: number;
-  /** Megabytes for DuckDB's buffers, shared out among the processes. Default 2048. */
+  /** Megabytes for DuckDB's buffers, divided among the processes. Default 2048. */
   readonly memoryLimitMb?: number;
-  /** Bytes of one result. Default 16 MiB. */
+  /** Maximum bytes of one result. Default 16 MiB. */
   readonly maxResultBytes?: number;
-  /** Whether callers may cast by `x::text`, as Postgres does and BigQuery does not. Default false. */
+  /** Whether callers may cast by `x::text`, as in Postgres but not in BigQuery. Default false. */
   readonly takesPostgresCasts?: boolean | undefined;
   /** Milliseconds between two heartbeats of a process; after ten missed ones it is killed. Default 1000. */
   readonly aliveMs?: number;
@@ -53,24 +53,24 @@ type DuckDbEngineOptions = {
 /** The embedded engine, and the ids of its processes, the oldest first. */
 export type DuckDbEngine = Engine & { readonly pids: readonly number[] };
 
-/** Compiled statements that are kept. */
+/** Maximum compiled statements that are kept. */
 const maxCompiled = 500;
-/** Characters of their texts, as sent and as printed, and of what else takes as much memory: columns, with their shapes, and errors. */
+/** Maximum characters of their texts, as sent and as printed, and of what takes similar memory: columns with their shapes, and errors. */
 const maxCompiledCharacters = 16_000_000;
 const refusalLength = 2000;
 
-/** Runs of a query whose process is killed from outside, or crashes under it, before the query is held to be the cause. */
+/** Maximum runs of a query whose process is killed from outside or crashes; after that the query is considered the cause. */
 const maxRuns = 3;
 
-/** As many queries run on all of them at most; more have one thread each (decision 135). */
+/** Up to this many concurrent queries use all processors; if there are more, each has one thread (decision 135). */
 const processors = availableParallelism();
 
-/** Megabytes that DuckDB needs at least. */
+/** Minimum megabytes for DuckDB. */
 const minMemoryMb = 128;
 
 /**
  * Starts the embedded engine: BigQuery SQL, translated for DuckDB. Each query runs in a process of its own, which can be
- * interrupted and killed and shares its memory with no other query. Resolves once the database is open.
+ * interrupted and killed, and shares memory with no other query. Resolves once the database is open.
  * @throws Error if the database can't be opened
  */
 export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<DuckDbEngine> {
@@ -98,7 +98,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
   }
 
   /**
-   * A query whose process ends is run again in the rest of its time, since it only reads. It gets a new process, because the
+   * Runs a statement. If its process ends, it runs again in the remaining time, since it only reads: in a new process, because the
    * existing ones may have been killed together with the first.
    */
   async function runNow(statement: Statement, options: RunOptions): Promise<ResultSet> {
@@ -138,7 +138,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       const limit = startLimit(runOptions);
       try {
         const release = await queue.take(limit.signal, runOptions);
-        // The permit is released when DuckDB is done with the query, which may be later than the caller's answer.
+        // The permit is released when DuckDB has finished the query, perhaps after the caller's answer.
         const result = inSpan('SELECT', spanOptions, () =>
           runNow(statement, within(runOptions, limit)),
         ).finally(release);
@@ -166,7 +166,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
   };
 }
 
-/** The tables that a process has open. Errors are translated for the caller. */
+/** The tables of the database; errors are translated for the caller. */
 async function tablesNow(pool: EnginePool, emit: DuckDbEngineOptions['emit']): Promise<Catalog> {
   try {
     return await pool.catalog();
@@ -178,17 +178,17 @@ async function tablesNow(pool: EnginePool, emit: DuckDbEngineOptions['emit']): P
 /** The same options with the signal of their deadline. */
 const within = (options: RunOptions, { signal }: Limit): RunOptions => ({ ...options, signal });
 
-/** A statement that is looked at only. */
+/** A statement that is compiled but not run. */
 const unrun = (statement: Pick<Statement, 'sql' | 'callerSql' | 'parameters'>): Statement => ({
   ...statement,
   endpoint: 'check',
   maxRows: 0,
 });
 
-/** Who has a saved query described. */
+/** Compile options for describing a saved query, which has no caller. */
 const nobody = (): CompileOptions => ({ signal: new AbortController().signal });
 
-/** Resident memory of processes as the kernel counts it; 0 where there is no /proc. */
+/** Resident bytes of processes, as counted by the kernel; 0 if there is no /proc. */
 function residentBytes(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + residentOf(pid), 0);
 }
@@ -197,7 +197,7 @@ function residentOf(pid: number): number {
   try {
     return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
   } catch {
-    // It has just ended.
+    // The process has just ended.
     return 0;
   }
 }
@@ -207,7 +207,7 @@ const spanOptions = {
   attributes: { 'db.system.name': 'duckdb', 'db.operation.name': 'SELECT' },
 } as const;
 
-/** Tables that change while a statement is on its way make it outdated; they change seldom, by the first longer array of a field. */
+/** Runs a statement again if the tables changed after it was compiled. They seldom do: for instance when a field first has a longer array. */
 async function againIfOutdated<Result>(limit: AbortSignal, run: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
@@ -238,8 +238,8 @@ type Compiler = (
 ) => Promise<CompiledStatement>;
 
 /**
- * Compiles statements against the tables as they are stored in the database, callers in turn. Equal statements are compiled once,
- * refused ones included.
+ * Compiles statements against the tables as stored in the database; callers take turns. Equal statements are compiled once, including
+ * refused ones.
  */
 type CompilerOptions = Pick<DuckDbEngineOptions, 'takesPostgresCasts'>;
 
@@ -250,7 +250,7 @@ function createCompiler(options: CompilerOptions): Compiler {
     maxSize: maxCompiledCharacters,
     sizeCalculation: (value, key) => key.length + lengthOf(value),
   });
-  // Each process says its tables: equal ones are one catalogue to the front-end, which keeps what it binds against it.
+  // Each process reports its tables: equal ones share one catalogue object, for which the front-end keeps bound statements.
   let last: { readonly version: string; readonly tables: FrontEndCatalog } | undefined;
   const tablesOf = ({ version, tables }: Catalog): FrontEndCatalog => {
     if (last?.version !== version)
@@ -294,7 +294,7 @@ function compile(
     return { compiled };
   } catch (refusal) {
     if (!(refusal instanceof GatewayError)) throw refusal;
-    // Until its stack is read, V8 keeps all that the functions on it saw: five megabytes of a text of 64 KiB.
+    // Until its stack is read, V8 keeps everything the functions on it refer to: five megabytes for a text of 64 KiB.
     void refusal.stack;
     return { refusal };
   }
@@ -318,7 +318,7 @@ function engineSettings(options: DuckDbEngineOptions): EngineSettings {
     ),
     macros: duckDbMacros,
     memoryLimitMb,
-    // DuckDB's own limit does not cover lists and strings, and Node holds a result twice while handing it over.
+    // DuckDB's own limit does not cover lists and strings, and Node holds a result twice while passing it on.
     residentLimitMb: Math.round(memoryLimitMb * 1.5) + 512,
     spillLimitMb: memoryLimitMb * 4,
     aliveMs: options.aliveMs ?? 1000,

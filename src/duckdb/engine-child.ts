@@ -17,17 +17,16 @@ import { newSpillDirectory } from './spill-directory.ts';
 /** A started engine process. */
 export type EngineChild = {
   readonly pid: number | undefined;
-  /** The tables of its database now. Rejects if the process ended before it was ready. */
+  /** The current tables of its database. Rejects if the process ended before it was ready. */
   readonly catalog: Promise<Catalog>;
   /**
-   * Runs a statement, one at a time; rejects with DuckDB's message, with OutdatedError, or with EngineGoneError when the process ends
-   * first.
+   * Runs a statement, one at a time; rejects with DuckDB's message, with OutdatedError, or with EngineGoneError if the process ends first.
    */
   run(statement: EngineStatement): EngineRun;
   kill(why: 'unresponsive query' | 'closed'): void;
-  /** Whether it was killed because it is not needed any more. */
+  /** Whether it was killed because it is no longer needed. */
   readonly isUnwanted: boolean;
-  /** Whether it has ended, or was killed and ends in a moment. */
+  /** Whether it has ended, or was killed and is about to end. */
   readonly isGone: boolean;
   /** Whether its last run left much memory allocated, which only ending the process frees. */
   readonly isWorn: boolean;
@@ -42,12 +41,12 @@ export type EngineRun = {
 };
 
 /**
- * Why a process ended: it could not start, it crashed or was killed from outside, it used too much memory, it ran a query that
- * did not respond to an interrupt, or it was not needed any more.
+ * Why a process ended: it could not start, it crashed or was killed from outside, it used too much memory, its query did not respond
+ * to an interrupt, or it was no longer needed.
  */
 export type EngineEnd = 'no start' | 'crash' | 'out of memory' | 'unresponsive query' | 'closed';
 
-/** The engine process ended while it owed an answer. */
+/** The engine process ended before it answered. */
 export class EngineGoneError extends Error {
   override readonly name = 'EngineGoneError';
   readonly why: EngineEnd;
@@ -58,17 +57,17 @@ export class EngineGoneError extends Error {
   }
 }
 
-/** The tables have changed since the statement was compiled: compile it for the catalogue of now. */
+/** The tables have changed since the statement was compiled: compile it again. */
 export class OutdatedError extends Error {
   override readonly name = 'OutdatedError';
 }
 
 type Result = Pick<ResultSet, 'rowsJson' | 'rowCount' | 'isTruncated'>;
 
-/** Milliseconds a process has to open the database, which may wait for a writer. */
+/** Maximum milliseconds for a process to open the database, which may have to wait for a writer. */
 const maxStartMs = 30_000;
 
-/** Missed heartbeats in a row after which the process counts as frozen, and its query runs again in another one. */
+/** After this many missed heartbeats in a row the process counts as frozen, and its query runs again in another one. */
 const maxSilentTimes = 10;
 
 const living = new Set<ChildProcess>();
@@ -123,11 +122,11 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
   };
   child.once('exit', (code, signal) => {
     living.delete(child);
-    // Killed from outside before it was ready, which says nothing against the next one.
+    // Killed from outside before it was ready: the next one may well start.
     if (signal && !child.killed && why === 'no start') why = 'crash';
     end(why === 'out of memory' ? why : (signal ?? `exit code ${code} ${standardError()}`.trim()));
   });
-  // It could not be started, or ended while a command was on its way.
+  // It could not be started, or ended while a command was being sent.
   child.on('error', error => {
     child.kill('SIGKILL');
     if (child.pid === undefined) end(error.message);
@@ -158,7 +157,7 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
   };
 }
 
-/** A killed process cannot clean up after itself. */
+/** Removes the folder of a process: a killed one can't clean up after itself. */
 function removeFolder(folder: string): Promise<void> {
   return rm(folder, { recursive: true, force: true }).catch(() => undefined);
 }
@@ -199,7 +198,7 @@ function watchSilence(aliveMs: number, onLong: () => void) {
 
 type Owed = { readonly result: PromiseWithResolvers<Result>; readonly parts: Uint8Array[] };
 
-/** The results that a process has yet to give, by the ids of their statements. */
+/** The results that a process still owes, by statement id. */
 function createOwedResults() {
   const owed = new Map<number, Owed>();
   let lastId = 0;
@@ -230,7 +229,7 @@ function createOwedResults() {
   };
 }
 
-/** Most results are one part, which is not copied: memory outside of V8's heap brings its next collection closer. */
+/** Joins the parts of a result. Most have one part, which is not copied: memory outside of V8's heap brings its next collection closer. */
 async function joined(parts: readonly Uint8Array[]): Promise<Buffer> {
   const [only] = parts;
   return only && parts.length === 1
@@ -238,7 +237,7 @@ async function joined(parts: readonly Uint8Array[]): Promise<Buffer> {
     : joinBytes(parts);
 }
 
-/** The end of what the process wrote to standard error. */
+/** Collects the end of the process's standard error. */
 function stderrTail(child: ChildProcess): () => string {
   let text = '';
   child.stderr?.setEncoding('utf8').on('data', (part: string) => {

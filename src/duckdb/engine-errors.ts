@@ -4,14 +4,14 @@ import { damagedPlace } from './data-folder/damaged-block.ts';
 import { EngineGoneError } from './engine-child.ts';
 import type { EngineEvent } from './engine-events.ts';
 
-/** DuckDB's kinds of error that come from the query's own values: a bad cast, a bad pattern, an overflow. */
+/** DuckDB's error types that are caused by the query's own values: a bad cast, a bad pattern, an overflow. */
 const dataFaults: ReadonlySet<string> = new Set(['Conversion', 'Invalid Input', 'Out of Range']);
 
 /** The beginnings of RE2's errors about a pattern. */
 const patternFault =
   /^(missing [\])]|unexpected \)|no argument for|bad repetition|bad number|invalid (escape|character|perl|UTF|named|repetition)|trailing \\|pattern too large)/;
 
-/** What a failure of the engine means to a caller; generated SQL and names of tables never reach one. */
+/** Translates a failure of the engine for a caller, who never sees generated SQL or names of tables. */
 export function toCallersError(
   error: unknown,
   endpoint: string,
@@ -47,7 +47,7 @@ export function toCallersError(
     return new GatewayError('invalid_query', `Cannot parse regular expression: ${words}`, { cause: error });
   const said = own ?? (dataFaults.has(kind) ? callersWords(words) : undefined);
   if (said !== undefined) return new GatewayError('invalid_query', said, { cause: error });
-  // DuckDB's windows and outer joins know no column of a query around them, and its keys of GROUP BY lose a struct's names.
+  // DuckDB's windows and outer joins can't see columns of an enclosing query, and its keys of GROUP BY lose a struct's names.
   if (
     /^(?:Binder|Not implemented)$/.test(kind) &&
     /correlated|join on subquery|struct pack|window expression is not supported|in the root subquery/i.test(
@@ -59,18 +59,18 @@ export function toCallersError(
     });
   if (kind === 'Out of Memory') return outOfMemory();
   if (kind === 'Result') return new GatewayError('result_too_large', words);
-  // The rest are faults of the translation; "Cannot …" comes from the locked configuration.
+  // The rest are bugs of the translation; "Cannot …" comes from the locked configuration.
   emit({ type: 'engine.bug', endpoint, message: error.message });
   return new GatewayError('engine_failed', 'The engine refused the query', { cause: error });
 }
 
-/** The message of a check in printed SQL, see `bq_fail`, or of a function of ours: DuckDB quotes the first as a text that is no number. */
+/** The message of a check in printed SQL (`bq_fail`) or of one of our functions; DuckDB quotes the former as text that is not a number. */
 function failureOf(words: string): string | undefined {
   const checked = new RegExp(`^Could not convert string '${failureMark}(.*?)(?:' to INT32.*)?$`).exec(words);
   return checked?.[1] ?? new RegExp(`^${failureMark}(.*)$`).exec(words)?.[1];
 }
 
-/** DuckDB's words for what a query's own values do, and BigQuery's. */
+/** DuckDB's messages about a query's own values, and BigQuery's. */
 const faultWords: readonly (readonly [RegExp, string])[] = [
   [/^Overflow in \w+ of INT64 \((.*)\)!?$/, 'int64 overflow: $1'],
   [/^Overflow (?:on|in) (?:abs|negation of INT64 ?)\(?(-?\d+)\)?!?$/i, 'int64 overflow: -$1'],
@@ -106,7 +106,7 @@ const faultWords: readonly (readonly [RegExp, string])[] = [
   [/^\S+ is out of range!?$/, 'Floating point overflow'],
 ];
 
-/** What a caller reads of a fault in a query's values; undefined for words of the locked configuration. */
+/** The message for the caller about a query's values; undefined for messages of the locked configuration. */
 function callersWords(words: string): string | undefined {
   for (const [pattern, text] of faultWords) {
     if (pattern.test(words)) return words.replace(pattern, text);

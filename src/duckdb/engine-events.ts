@@ -5,12 +5,12 @@ export type EngineEvent =
   | { readonly type: 'engine.stopped'; readonly reason: string }
   /** The files of a source can't be read: the queries that read it fail. */
   | { readonly type: 'source.unreadable'; readonly source: string; readonly message: string }
-  /** A file of the database is damaged; it was set aside, and the gateway goes on with the other one. */
+  /** A file of the database is damaged; it was set aside, and the gateway continues with the other one. */
   | { readonly type: 'database.damaged'; readonly file: string; readonly keptAs: string }
   /** A query found a damaged block in the file that is read. */
   | { readonly type: 'database.unreadable'; readonly place: number }
-  /** DuckDB refused a statement that our front-end printed: a fault of ours. */
+  /** DuckDB refused a statement that our front-end printed: a bug. */
   | { readonly type: 'engine.bug'; readonly endpoint: string; readonly message: string };
 
-/** Sample rows were not brought up to now. */
+/** The sample rows were not extended up to now. */
 export type SampleEvent = { readonly type: 'sample.skipped'; readonly message: string };

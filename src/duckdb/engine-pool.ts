@@ -2,12 +2,12 @@ import { type EngineChild, EngineGoneError, startEngineChild } from './engine-ch
 import type { EngineEvent } from './engine-events.ts';
 import type { Catalog, EngineSettings } from './engine-protocol.ts';
 
-/** The engine's processes: each runs one query at a time, so that no query shares its memory or its end with another. */
+/** The engine's processes: each runs one query at a time, so that queries share neither memory nor crashes. */
 export type EnginePool = {
   /**
    * Lends a process for a task: the most recently used one, or a new one.
    * @param options.isNew whether it must be a new one. Default false
-   * @throws EngineGoneError after `close`; what the task throws
+   * @throws EngineGoneError after `close`; errors of the task
    */
   use<Result>(task: Task<Result>, options?: { readonly isNew: boolean }): Promise<Result>;
   /** The tables of the database that a process has open. */
@@ -23,13 +23,13 @@ type PoolOptions = {
   readonly settings: EngineSettings;
   readonly maxProcesses: number;
   readonly emit: (event: EngineEvent) => void;
-  /** Milliseconds after which a process that is not needed is ended, unless it is the last. Default a minute. */
+  /** Milliseconds after which an idle process is ended, unless it is the last. Default a minute. */
   readonly idleMs?: number;
 };
 
 type Idle = { readonly child: EngineChild; readonly timer: NodeJS.Timeout };
 
-/** Makes a pool without a process: the first task starts one. */
+/** Makes an empty pool: the first task starts a process. */
 export function createEnginePool(options: PoolOptions): EnginePool {
   const { settings, maxProcesses, emit, idleMs = 60_000 } = options;
   const living = new Set<EngineChild>();
@@ -60,18 +60,18 @@ export function createEnginePool(options: PoolOptions): EnginePool {
     clearTimeout(last?.timer);
     if (last) return last.child;
     const child = start();
-    // Queries have begun to overlap: the next one should not wait for a process to start.
+    // Queries now overlap: a spare process is started so that the next one need not wait.
     if (living.size > 1 && living.size < maxProcesses) giveBack(start());
     return child;
   }
 
   function giveBack(child: EngineChild): void {
-    // It may have been killed for taking too long just when its task ended.
+    // It may have been killed, for taking too long, just as its task ended.
     if (child.isGone && living.has(child)) end(child);
     if (!living.has(child)) return;
     if (child.isWorn) {
       end(child);
-      // The next query should not wait for it to start.
+      // Started now, so that the next query need not wait.
       if (living.size === 0) giveBack(start());
       return;
     }

@@ -30,7 +30,7 @@ import { readCurrent, replicasOf } from './replicas.ts';
 
 /**
  * A process that reads the database. It runs one statement at a time, and can be killed at any moment: the file is attached
- * read-only, and nothing is kept between two statements.
+ * read-only, and there is no state between statements.
  */
 
 const settings: EngineArguments = JSON.parse(process.argv[2] ?? '');
@@ -47,7 +47,7 @@ const maxKeptBytes = 128 * 1024 * 1024;
 /** Characters after which a part of a result is sent. */
 const partLength = 1024 * 1024;
 
-/** Milliseconds to wait for a writer of the only file there is: another gateway that starts brings the sample rows up to now. */
+/** Milliseconds to wait for a writer of the only existing file: another starting gateway may be extending the sample rows. */
 const writerTimeoutMs = 10_000;
 
 /** Name of the database in DuckDB; the instance itself is an empty one in memory. */
@@ -57,7 +57,7 @@ const attachedName = 'data';
 const columnsSql = `SELECT md5(string_agg(concat_ws(' ', table_name, column_name, data_type), ',' ORDER BY table_name, column_index))
   FROM duckdb_columns() WHERE database_name = '${attachedName}'`;
 
-/** Milliseconds between two looks at which file is current. */
+/** Milliseconds between two checks which file is current. */
 const followMs = 200;
 
 await open();
@@ -78,7 +78,7 @@ async function open(): Promise<void> {
   await connection.run(`SET GLOBAL allowed_paths = [${files.map(quoteText).join(', ')}]`);
   await connection.run(`SET GLOBAL allowed_directories = [${foldersOf(sources).map(quoteText).join(', ')}]`);
   const views = await makeSourceViews(connection, sources);
-  // As an option of opening the database it would be displayed, but not enforced.
+  // As an option of opening the database it would be shown, but not enforced.
   await connection.run(`SET GLOBAL max_temp_directory_size = '${settings.spillLimitMb}MB'`);
   const reader = createReader(connection, views);
   await reader.follow();
@@ -92,7 +92,7 @@ async function open(): Promise<void> {
     if (command.type === 'run') void run(connection, reader, command);
     else interrupt(connection, command.id);
   });
-  // The gateway is gone. An orderly exit would wait for the queries that run.
+  // The gateway is gone. A normal exit would wait for running queries.
   process.on('disconnect', () => {
     rmSync(settings.spillDirectory, { recursive: true, force: true });
     process.kill(process.pid, 'SIGKILL');
@@ -101,13 +101,13 @@ async function open(): Promise<void> {
     if (process.memoryUsage.rss() > settings.residentLimitMb * 1024 * 1024) report({ type: 'out of memory' });
   }, 100);
   setInterval(() => report({ type: 'alive' }), settings.aliveMs);
-  // A writer waits for all readers to let go of the file that is no longer current.
+  // A writer waits until all readers have closed the file that is no longer current.
   setInterval(() => {
     if (!current) reader.follow().catch(fail);
   }, followMs);
   readyBytes = process.memoryUsage.rss();
   report({ type: 'ready', catalog: reader.catalog });
-  // The process is killed at its end, and could not save them.
+  // Saved now: the process ends by being killed, and could not save it then.
   flushCompileCache();
 }
 
@@ -118,9 +118,9 @@ function fail(error: unknown): void {
 }
 
 type Reader = {
-  /** The tables of the file that is attached. */
+  /** The tables of the attached file. */
   readonly catalog: Catalog;
-  /** Attaches the file that is current, if another one is attached. */
+  /** Attaches the current file, if another one is attached. */
   follow(): Promise<void>;
 };
 
@@ -141,7 +141,7 @@ function createReader(connection: DuckDBConnection, views: SourceViews): Reader 
       try {
         await connection.run(`ATTACH ${quoteText(next.path)} AS ${attachedName} (READ_ONLY)`);
       } catch (error) {
-        // The first start writes into the only file there is; later on the file may have ceased to be current just now.
+        // A first start writes into the only file; later, the file may have just ceased to be current.
         if (!isHeldElsewhere(error) || performance.now() > giveUpMs) throw error;
         await setTimeout(50);
         continue;
@@ -152,7 +152,7 @@ function createReader(connection: DuckDBConnection, views: SourceViews): Reader 
   }
 
   async function readTables(): Promise<void> {
-    // Reading all tables takes 11 ms of processor time, comparing their columns 3; each load brings another file, hardly ever other columns.
+    // Reading all tables takes 11 ms of processor time, comparing their columns 3; each load switches files, but hardly ever changes columns.
     const [[found] = []] = (await connection.runAndReadAll(columnsSql)).getRows();
     if (found === columns) return;
     columns = found;
@@ -160,7 +160,7 @@ function createReader(connection: DuckDBConnection, views: SourceViews): Reader 
       const declared = sources.find(source => source.name === name)?.columns ?? {};
       return { name, columns: declaredTypes(columns, declared) };
     });
-    // A source of files hides a table that it was before.
+    // A source that now reads files in place hides its earlier table.
     const isView = (name: string) => sources.some(source => source.name === name && source.files);
     const tables = [...stored.filter(({ name }) => !isView(name)), ...views.tables];
     const version = createHash('sha256').update(JSON.stringify(tables)).digest('base64');
@@ -194,7 +194,7 @@ async function run(
   const end = await answer(connection, reader, { id, ...statement }).catch(failureOf);
   clearInterval(own.interrupting);
   const isWorn = await keepsMuch(connection);
-  // It may have come while that was asked, and would hit the statements of others.
+  // An interrupt may have arrived meanwhile, and would hit the next statement.
   clearInterval(own.interrupting);
   current = undefined;
   report({ ...end, id, isWorn });
@@ -214,7 +214,7 @@ async function answer(
 
 let hasOneThread = false;
 
-/** Where more statements run than there are processors, one thread is enough for each: several cost more processor time (decision 135). */
+/** Sets the number of threads: one for each statement if more run than there are processors, since several cost more processor time (decision 135). */
 async function shareProcessors(
   connection: DuckDBConnection,
   { isCrowded = false }: EngineStatement,
@@ -229,8 +229,8 @@ function failureOf(error: unknown) {
 }
 
 /**
- * Whether much more is resident than before the first run, without the blocks of the file that DuckDB keeps on purpose. DuckDB and
- * malloc hold on to hundreds of megabytes after some runs, mostly failed ones, and nothing makes them give those back.
+ * Whether much more memory is resident than before the first run, not counting blocks of the file that DuckDB caches on purpose. After
+ * some runs, mostly failed ones, DuckDB and malloc keep hundreds of megabytes, and nothing makes them free those.
  */
 async function keepsMuch(connection: DuckDBConnection): Promise<boolean> {
   const grownBytes = process.memoryUsage.rss() - readyBytes;
@@ -240,12 +240,12 @@ async function keepsMuch(connection: DuckDBConnection): Promise<boolean> {
     const [[blocksBytes] = []] = (await connection.runAndReadAll(sql)).getRows();
     return grownBytes - Number(blocksBytes) > maxKeptBytes;
   } catch {
-    // An interrupt that came late, or no memory for even this.
+    // A late interrupt, or not enough memory even for this.
     return true;
   }
 }
 
-/** DuckDB forgets an interrupt that comes while a statement is being prepared: it is repeated until the statement ends. */
+/** Interrupts a statement, repeatedly until it ends: DuckDB forgets an interrupt that arrives while a statement is being prepared. */
 function interrupt(connection: DuckDBConnection, id: number): void {
   if (current?.id !== id || current.interrupting) return;
   connection.interrupt();
@@ -255,13 +255,13 @@ function interrupt(connection: DuckDBConnection, id: number): void {
 /** Runs a statement and sends its rows in their wire form, except the last part. @returns that part */
 async function sendRows(connection: DuckDBConnection, id: number, statement: EngineStatement) {
   const { sql, values, shape, maxRows } = statement;
-  // Prepared each time: a kept statement also keeps the memory of its last run, which may be hundreds of megabytes.
+  // Prepared each time: a kept statement also holds the memory of its last run, perhaps hundreds of megabytes.
   const prepared = await connection.prepare(sql);
   try {
-    // The empty database in memory is writable; a transaction that only reads would take two statements more.
+    // The empty in-memory database is writable; a read-only transaction would take two more statements.
     if (prepared.statementType !== StatementType.SELECT) throw new Error('Internal Error: not a SELECT');
     bind(prepared, values);
-    // Not stream(): it runs the last step on one thread, and the statement's LIMIT bounds the rows anyway.
+    // Not stream(), which runs the last step on one thread; the statement's LIMIT bounds the rows anyway.
     const result = await prepared.run();
     let part = '[';
     let rowCount = 0;
@@ -291,7 +291,7 @@ async function* chunksOf(
 ): AsyncGenerator<string[]> {
   let bytes = 0;
   for (let n = 0; n < result.chunkCount; n++) {
-    // Heartbeats and interrupts have their turn.
+    // Lets heartbeats and interrupts be handled.
     if (n > 0) await setImmediate();
     const chunk = result.getChunk(n);
     const column = chunk.getColumnVector(0);

@@ -7,7 +7,7 @@ import type { SourceViews } from './files/source-views.ts';
 export type EngineSettings = {
   /** The first of the two files of the database. */
   readonly databasePath: string;
-  /** Sources that read files in place, or whose types DuckDB does not keep apart. */
+  /** Sources that read files in place, or have types that DuckDB does not distinguish. */
   readonly sources: readonly Source[];
   /** Statements that the connection runs first. */
   readonly macros: readonly string[];
@@ -15,11 +15,11 @@ export type EngineSettings = {
   readonly memoryLimitMb: number;
   /** Megabytes of resident memory at which the process is killed: lists and strings escape DuckDB's own limit. */
   readonly residentLimitMb: number;
-  /** Megabytes of disk that one query may spill to. */
+  /** Maximum megabytes of disk to which one query may spill. */
   readonly spillLimitMb: number;
   /** Milliseconds between two heartbeats. */
   readonly aliveMs: number;
-  /** Bytes of one result. */
+  /** Maximum bytes of one result. */
   readonly maxResultBytes: number;
 };
 
@@ -37,7 +37,7 @@ export type BoundValue = { readonly placeholder: string } & (
 
 /** A statement of one VARCHAR column, the JSON of a row; `shape` as in `CompiledStatement`, rows beyond `maxRows` are cut. */
 export type EngineStatement = {
-  /** Version of the catalogue that it was compiled for. Default: whatever the tables are. */
+  /** Version of the catalogue for which it was compiled. Default: any. */
   readonly catalog?: string;
   readonly sql: string;
   readonly values: readonly BoundValue[];
@@ -52,14 +52,14 @@ export type EngineCommand =
   | ({ readonly type: 'run'; readonly id: number } & EngineStatement)
   | { readonly type: 'interrupt'; readonly id: number };
 
-/** Common to all messages that end a run. */
+/** The part that all messages at the end of a run share. */
 type EndOfRun = {
   readonly id: number;
-  /** Whether the process has kept so much memory of the run that it should be replaced. */
+  /** Whether the run left so much memory allocated that the process should be replaced. */
   readonly isWorn: boolean;
 };
 
-/** The tables that a process reads; equal versions are equal tables. */
+/** The tables that a process reads; equal versions mean equal tables. */
 export type Catalog = {
   readonly version: string;
   readonly tables: readonly CatalogTable[];
@@ -72,9 +72,9 @@ export type EngineReport =
   | { readonly type: 'ready'; readonly catalog: Catalog }
   /** The tables have changed. */
   | { readonly type: 'catalog'; readonly catalog: Catalog }
-  /** The statement did not run: it was compiled for other tables than there are now. */
+  /** The statement did not run, because the tables have changed since it was compiled. */
   | ({ readonly type: 'outdated' } & EndOfRun)
-  /** The next part of a result's JSON, which crosses in parts so that a large one does not hold the gateway's event loop. */
+  /** The next part of a result's JSON; it is sent in parts so that a large one does not hold the gateway's event loop. */
   | { readonly type: 'part'; readonly id: number; readonly json: Uint8Array }
   /** The last part. */
   | ({

@@ -16,7 +16,7 @@ export type ImportInput =
 type ImportOptions = ImportInput & {
   readonly databasePath: string;
   readonly sources: readonly Source[];
-  /** Name of the source that the rows belong to. */
+  /** Name of the source of the rows. */
   readonly source: string;
   /** Called with the rows read so far, after each batch. */
   readonly onProgress?: (rows: number) => void;
@@ -27,16 +27,16 @@ type ImportOptions = ImportInput & {
 export type ImportResult = {
   readonly imported: number;
   readonly rejected: number;
-  /** Dotted paths of fields that the source does not have, each once. */
+  /** Dotted paths of fields that the source lacks, without duplicates. */
   readonly ignoredFields: readonly string[];
 };
 
-/** Rows and characters of one batch, whichever comes first; a batch is stored whole or not at all. */
+/** Maximum rows and characters of one batch; a batch is stored completely or not at all. */
 const batchRows = 5000;
 const batchCharacters = 16 * 1024 * 1024;
 
 /**
- * Streams log rows into a source's table. A bad line is reported and left out; the rest is kept.
+ * Streams log rows into a source's table. Bad lines are reported and skipped.
  * @throws DatabaseBusyError; Error if the source is unknown or the Parquet file can't be read
  */
 export async function importLogs(options: ImportOptions): Promise<ImportResult> {
@@ -103,7 +103,7 @@ async function* readLines(
   }
   const file = `read_parquet(${quoteText(options.file)})`;
   const names = (await connection.run(`SELECT * FROM ${file} LIMIT 0`)).columnNames();
-  // As JSON numbers decimals would lose digits; bytes have no JSON of their own.
+  // As JSON numbers decimals would lose digits, and bytes have no JSON form.
   const exact = names.flatMap(name => {
     const [column, type] = [quoteName(name), columns[name]];
     if (type === 'BYTES') return [`to_base64(${column}) AS ${column}`];
@@ -116,7 +116,7 @@ async function* readLines(
   }
 }
 
-/** Stores a batch whole, or not at all. */
+/** Stores a batch completely, or not at all. */
 async function storeBatch(
   connection: DuckDBConnection,
   source: Source,

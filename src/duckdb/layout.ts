@@ -20,7 +20,7 @@ import {
 /** The leaf that is true if the record is present: testing it reads one column, testing the STRUCT reads all. */
 export const presenceLeaf = '_p';
 
-/** The column or field of a name, in whatever letter case: BigQuery and DuckDB make no difference. */
+/** The column or field with a name; BigQuery and DuckDB ignore letter case. */
 export function columnNamed(columns: readonly CatalogColumn[], name: string): CatalogColumn | undefined {
   const lower = name.toLowerCase();
   return columns.find(column => column.name.toLowerCase() === lower);
@@ -31,7 +31,7 @@ export function firstLayout(fields: SourceFields): CatalogColumn[] {
   return Object.entries(fields).map(([name, field]) => ({ name, type: typeOf(field, true) }));
 }
 
-/** The columns of a source as JSON rows bring them: every repeated record a list. */
+/** The columns of a source as they are in JSON rows: every repeated record a list. */
 export function listLayout(fields: SourceFields): CatalogColumn[] {
   return Object.entries(fields).map(([name, field]) => ({ name, type: typeOf(field, false) }));
 }
@@ -58,7 +58,7 @@ export function storedType(type: DuckDBType): SqlType {
   }
   if (type instanceof DuckDBStructType) {
     const record = recordType(type);
-    // A record that is not repeated has no such leaf: DuckDB knows its NULL from a record of NULLs.
+    // A record that is not repeated has no such leaf: DuckDB distinguishes its NULL from a record of NULLs.
     return record.presence ? { kind: 'ARRAY', single: true, element: record } : record;
   }
   const kind = type.alias === 'JSON' ? 'JSON' : scalarKinds[type.typeId];
@@ -101,7 +101,7 @@ export function storedTypeSql(type: SqlType): string {
 }
 
 /**
- * Gives stored columns the types that their source declares where DuckDB has one type for two: a BIGNUMERIC lies as a NUMERIC.
+ * Gives stored columns the types that their source declares, if DuckDB has one type for two: a BIGNUMERIC is stored as a NUMERIC.
  */
 export function declaredTypes(stored: readonly CatalogColumn[], fields: SourceFields): CatalogColumn[] {
   return stored.map(({ name, type }) => ({ name, type: declaredType(type, fields[name]) }));
@@ -118,15 +118,15 @@ function declaredType(stored: SqlType, field: SourceField | undefined): SqlType 
 }
 
 type ConvertOptions = {
-  /** Whether a value that another scalar type would round fails instead. Default false: what is stored becomes wider types only. */
+  /** Whether to fail instead of rounding a value. Default false: stored values only ever get wider types. */
   readonly isExact?: boolean;
-  /** Lambdas around the value. Default 0. */
+  /** Number of lambdas around the value. Default 0. */
   readonly depth?: number;
 };
 
 /**
- * SQL that turns a value of one layout into the same value of another. A list that becomes a single record
- * loses the elements after the first: widen the table before.
+ * SQL that converts a value from one layout to another. A list that becomes a single record
+ * loses the elements after the first: widen the table first.
  */
 export function convertLayout(
   sql: string,
@@ -146,7 +146,7 @@ export function convertLayout(
       return `${quoteText(name)}: ${value}`;
     });
     const record = `{${[...presence, ...fields].join(', ')}}`;
-    // An element of an array is there.
+    // An element of an array is always present.
     return to.presence ? record : `CASE WHEN ${sql} IS NOT NULL THEN ${record} END`;
   }
   if (to.kind === 'STRING') return textSql(sql, from);
@@ -173,7 +173,7 @@ export function convertLayout(
 
 const numberKinds: readonly SqlType['kind'][] = ['INT64', 'FLOAT64', 'NUMERIC', 'BIGNUMERIC'];
 
-/** A value in another scalar type. It fails where DuckDB would round it, or cut something off. */
+/** SQL of a value in another scalar type. It fails if DuckDB would round the value or cut something off. */
 function exactSql(sql: string, from: SqlType, to: SqlType): string {
   const [given, wanted] = [storedTypeSql(from), storedTypeSql(to)];
   if (given === wanted) return sql;
@@ -181,14 +181,14 @@ function exactSql(sql: string, from: SqlType, to: SqlType): string {
   // Other texts have many spellings of one value.
   if (isText && !numberKinds.includes(to.kind)) return `CAST(${sql} AS ${wanted})`;
   const compared = isText ? 'DOUBLE' : given;
-  // What stands here twice must not fail: DuckDB takes it out of the TRY that looks for such values.
+  // An expression that occurs twice must not fail: DuckDB moves it out of the TRY that looks for such values.
   const converted = `TRY_CAST(${sql} AS ${wanted})`;
   const isSame = `TRY_CAST(${converted} AS ${compared}) = TRY_CAST(${sql} AS ${compared})`;
   const refused = `CAST(CAST(${sql} AS VARCHAR) || ' does not fit' AS ${wanted})`;
   return `CASE WHEN ${sql} IS NULL OR ${isSame} THEN ${converted} ELSE ${refused} END`;
 }
 
-/** SQL of the field at a dotted path, that of the first element where a record is a list. */
+/** SQL of the field at a dotted path; if a record is a list, that of its first element. */
 export function pathSql(columns: readonly CatalogColumn[], path: string | undefined, table = ''): string {
   let fields = columns;
   let sql = table;
@@ -204,14 +204,14 @@ export function pathSql(columns: readonly CatalogColumn[], path: string | undefi
   return path ? sql : 'NULL';
 }
 
-/** A value as text; arrays and records as JSON, where DuckDB has a form of its own. */
+/** SQL of a value as text; arrays and records as JSON, instead of DuckDB's own form. */
 function textSql(sql: string, from: SqlType): string {
   if (from.kind !== 'ARRAY' && from.kind !== 'STRUCT') return sql;
   const isThere = from.kind === 'ARRAY' ? `len(${sql}) > 0` : `${sql} IS NOT NULL`;
   return `CASE WHEN ${isThere} THEN to_json(${sql})::VARCHAR END`;
 }
 
-/** The columns' type in which the records at these dotted paths are lists. */
+/** The columns with lists for the records at these dotted paths. */
 export function widenLayout(columns: readonly CatalogColumn[], paths: ReadonlySet<string>): CatalogColumn[] {
   const lower = new Set([...paths].map(path => path.toLowerCase()));
   const widen = (type: SqlType, path: string): SqlType => {
@@ -231,15 +231,15 @@ export function widenLayout(columns: readonly CatalogColumn[], paths: ReadonlySe
   return columns.map(({ name, type }) => ({ name, type: widen(type, name) }));
 }
 
-/** Types that hold all values of another one. */
+/** For each type, those that can hold all its values. */
 const wider: Partial<Record<SqlType['kind'], readonly SqlType['kind'][]>> = {
-  // As of a number that was learned as an integer, and got a fraction.
+  // For instance a number that was learned as an integer, and later had a fraction.
   INT64: ['FLOAT64', 'NUMERIC', 'BIGNUMERIC'],
   DATE: ['DATETIME', 'TIMESTAMP'],
   DATETIME: ['TIMESTAMP'],
 };
 
-/** The stored columns plus the fields of a source that they lack: lists stay lists, no field is removed, and no type becomes narrower. */
+/** The stored columns plus the missing fields of a source: lists stay lists, no field is removed, and no type becomes narrower. */
 export function extendLayout(
   stored: readonly CatalogColumn[],
   wanted: readonly CatalogColumn[],
@@ -263,7 +263,7 @@ function extendType(stored: SqlType, wanted: SqlType): SqlType {
   return { kind: 'ARRAY', single: true, element: { ...record, presence: true, fields } };
 }
 
-/** SQL that reads the bytes in a value, at whatever depth, which text formats have in base64. */
+/** SQL that decodes the bytes in a value, at any depth, which are base64 in text formats. */
 export function decodeBytes(sql: string, field: SourceField, depth = 0): string {
   if (field === 'BYTES') return `from_base64(${sql})`;
   if (typeof field === 'string' || !JSON.stringify(field).includes('"BYTES"')) return sql;

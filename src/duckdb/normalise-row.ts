@@ -12,20 +12,20 @@ import { type EpochUnit, epochUnits, guessEpochUnit, isCoarser, readEpoch } from
 import type { Source, SourceField, SourceFields } from '../endpoints/sources.ts';
 import type { ParameterType } from '../engine/engine.ts';
 
-/** What the rows of an import showed about their source's table. */
+/** What the rows of an import reveal about their source's table. */
 export type Findings = {
-  /** Dotted paths of fields that the source does not have. */
+  /** Dotted paths of fields that the source lacks. */
   readonly ignoredFields: Set<string>;
   /** Dotted paths of repeated records that held more than one element. */
   readonly severalElements: Set<string>;
-  /** The units of times that are counts, by dotted path, the first one found first. Default: all are microseconds. */
+  /** The units of times that are counts, by dotted path, in the order in which they were found. Default: all are microseconds. */
   readonly epochUnits?: Map<string, Set<EpochUnit>>;
 };
 
-/** Most values of a row, NULLs included: a short list of empty records would otherwise grow to millions of fields. */
+/** Maximum values of a row, NULLs included: a short list of empty records would otherwise grow to millions of fields. */
 const maxValues = 1_000_000;
 
-/** Ignored fields that are remembered: rows of strangers may each have others. */
+/** Maximum ignored fields that are remembered: each row may have different ones. */
 const maxIgnored = 1000;
 
 /** Digits of a BIGNUMERIC that DuckDB's DECIMAL(38, 9) holds too. */
@@ -36,14 +36,14 @@ export class RowError extends Error {
   override readonly name = 'RowError';
 }
 
-/** What parses the JSON of rows: NUMERIC and BIGNUMERIC are exact; for all others a decimal is a FLOAT64. */
+/** The JSON parser for rows of a source: exact if it has NUMERIC or BIGNUMERIC columns; otherwise decimals are FLOAT64. */
 export function parserFor({ columns }: Pick<Source, 'columns'>): (text: string) => unknown {
   return JSON.stringify(columns).includes('NUMERIC"') ? parseExactNumbers : parseExactJson;
 }
 
 /**
- * Brings a parsed JSON row into the source's logical form: every column there, every repeated record a list, all scalars but BOOL and
- * FLOAT64 as text that DuckDB casts without loss. A generated column gets a UUID if the row has none.
+ * Converts a parsed JSON row to the source's logical form: every column present, every repeated record a list, all scalars except BOOL and
+ * FLOAT64 as text that DuckDB casts without loss. A generated column gets a UUID if the row has no value for it.
  * @throws RowError
  */
 export function normaliseRow(
@@ -60,7 +60,7 @@ export function normaliseRow(
 }
 
 type RowContext = {
-  /** Dotted paths of the fields that must be there. */
+  /** Dotted paths of the required fields. */
   readonly required: ReadonlySet<string>;
   readonly findings: Findings;
   /** How many more values the row may hold. */
@@ -95,7 +95,7 @@ function normaliseRecord(
   );
 }
 
-/** An own field of a record: every object inherits `constructor`, which is no field. */
+/** The value of an own field of a record: `constructor`, which every object inherits, is not a field. */
 function ownValue(record: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
@@ -127,8 +127,8 @@ function normaliseField(field: SourceField, value: unknown, path: string, contex
 }
 
 /**
- * Brings a value into the normal form of a type.
- * @throws RowError if it is none of that type
+ * Converts a value to the normal form of a type.
+ * @throws RowError if it is not a value of that type
  */
 export function normaliseScalar(
   type: ParameterType,
@@ -182,7 +182,7 @@ export function normaliseScalar(
   }
 }
 
-/** JSON has no infinities: these are texts, of any usual spelling. */
+/** Reads a FLOAT64. NaN and the infinities, which JSON lacks, are texts in any usual spelling. */
 function readFloat(value: unknown): number | string | undefined {
   const text = textOf(value);
   const [, sign, word] = /^\s*([+-]?)(nan|inf)(?:inity)?\s*$/i.exec(text) ?? [];
@@ -191,12 +191,12 @@ function readFloat(value: unknown): number | string | undefined {
   return Number.isFinite(number) && text.trim() !== '' ? number : undefined;
 }
 
-/** @throws RowError for a count that looks like a longer unit than the first one: in that it would be a time of 1970 that nobody meant */
+/** @throws RowError for a count that looks like one in a longer unit than the first: read in the first it would be an unintended time in 1970 */
 function readTime(text: string, path: string, units: Findings['epochUnits']): bigint | undefined {
   if (!/^-?\d+(?:\.\d+)?$/.test(text)) return parseTimestamp(text);
   if (!units) return isInt64(text) ? BigInt(text) : undefined;
   const guessed = guessEpochUnit(text);
-  // Programs write 0 where there is no time: it is the same in each unit.
+  // Programs write 0 for no time; it is the same in each unit.
   if (guessed === undefined) return 0n;
   const [first = guessed] = units.get(path) ?? [];
   if (isCoarser(guessed, first)) {
@@ -204,13 +204,13 @@ function readTime(text: string, path: string, units: Findings['epochUnits']): bi
       `${path} is ${text}, which looks like ${epochUnits[guessed]}; allowed: ${epochUnits[first]} as before, unless \`time\` in \`load\` names the unit`,
     );
   }
-  // A larger one may be a time far ahead, as 9999-12-31 is. What is none in the first unit has another.
+  // A larger count may be a distant time such as 9999-12-31. If it is out of range in the first unit, it has another one.
   const unit = [first, guessed].find(each => isTimestamp(readEpoch(text, each)));
   if (unit) units.set(path, (units.get(path) ?? new Set()).add(unit));
   return unit && readEpoch(text, unit);
 }
 
-/** Objects and arrays are JSON, and so are texts of these; any other value is a JSON value itself, such as the text `[INFO] started`. */
+/** Reads a JSON value. Texts of objects and arrays are parsed; any other value is itself a JSON value, such as the text `[INFO] started`. */
 function readJson(value: unknown): string | undefined {
   const isText = typeof value === 'string' && /^\s*[{[]/.test(value);
   const read = isText ? valueTypes.JSON.read(value) : undefined;
@@ -228,10 +228,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Halves of surrogate pairs in JSON text, where they are always escaped: DuckDB takes no JSON that has one. */
+/** Halves of surrogate pairs in JSON text, where they are always escaped: DuckDB refuses JSON with one. */
 const halfSurrogates = /(?<before>(?<!\\)(?:\\\\)*)\\ud[89a-f][\da-f]{2}/g;
 
-/** A number in JSON that is no integer is a FLOAT64. */
+/** A JSON number that is not an integer becomes a FLOAT64. */
 function withFloats(_name: string, value: unknown): unknown {
   const digits = keptDigits(value);
   return digits === undefined || /^-?\d+$/.test(digits) ? value : Number(digits);

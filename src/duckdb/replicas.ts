@@ -5,22 +5,22 @@ import { replaceFile } from '../base/replace-file.ts';
 
 /**
  * The database is two files with the same rows: readers have the current one open, and a writer changes the other, the spare, which becomes
- * current when it is done. So nobody waits for a writer, though DuckDB lets a file have either one writer or readers.
+ * current when it is done. So no reader waits for a writer, although DuckDB allows a file either one writer or readers.
  */
 export type Current = {
   /** The file to read. */
   readonly path: string;
-  /** How often rows were loaded into each source: greater where a cached answer may be outdated. */
+  /** How often rows were loaded into each source; a cached answer from a lower count may be outdated. */
   readonly loads: Readonly<Record<string, number>>;
-  /** For which sources it was made, see `layoutOf` of `loading/`; undefined for a file that says nothing of it. */
+  /** The sources for which it was made, see `layoutOf` in `loading/`; undefined for a pointer without it. */
   readonly layout?: string | undefined;
   /** When it became current, milliseconds since 1970; undefined for the first file. */
   readonly publishedMs?: number | undefined;
-  /** Equal for the same state: all that the pointer says. */
+  /** Equal for the same state: the whole text of the pointer. */
   readonly version: string;
 };
 
-/** The file that says which of the two is current; absent while there is only the first. */
+/** The pointer: the file that names the current one of the two; absent while there is only the first. */
 export function pointerOf(databasePath: string): string {
   return join(dirname(databasePath), 'current.json');
 }
@@ -42,7 +42,7 @@ export function readCurrent(databasePath: string): Current {
   }
 }
 
-/** The same for who has other work meanwhile: a disk may be slow. */
+/** `readCurrent` without blocking: a disk may be slow. */
 export async function readCurrentAsync(databasePath: string): Promise<Current> {
   try {
     return currentOf(databasePath, await readFile(pointerOf(databasePath), 'utf8'));
@@ -67,12 +67,12 @@ export function spareOf(databasePath: string, { path }: Pick<Current, 'path'>): 
   return path === first ? second : first;
 }
 
-/** Makes a file current, in one step that survives a loss of power. */
+/** Makes a file current, atomically, and durably even after a loss of power. */
 export async function publish(
   databasePath: string,
   { path, loads, layout }: Omit<Current, 'version' | 'publishedMs'>,
 ): Promise<void> {
-  // The time tells two states apart that are otherwise equal.
+  // The time distinguishes states that are otherwise equal.
   const text = JSON.stringify({ file: basename(path), loads, layout, publishedMs: Date.now() });
   await replaceFile(pointerOf(databasePath), `${text}\n`);
 }

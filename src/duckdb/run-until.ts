@@ -3,7 +3,7 @@ import type { EngineStatement } from './engine-protocol.ts';
 
 /**
  * Runs a statement in a process until a signal aborts: then it is interrupted, and if that does not end it, its process is killed.
- * @param graceMs milliseconds an interrupted statement has to end
+ * @param graceMs milliseconds that an interrupted statement has to end
  * @returns settles when the statement has ended, which may be that much later than the abort
  * @throws EngineGoneError when the process ends first; Error with DuckDB's message; the signal's reason when it has aborted
  */

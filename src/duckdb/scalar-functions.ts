@@ -26,7 +26,7 @@ import { engineFunctions } from '../googlesql/values/all-values.ts';
 import type { EngineValue, ValueType } from '../googlesql/values/engine-function.ts';
 import { patternProblem } from '../googlesql/values/pattern-size.ts';
 
-// The client's own decoder takes U+FEFF at the beginning of a text for a mark, and drops it.
+// The client's own decoder drops U+FEFF at the beginning of a text as a byte order mark.
 Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) });
 
 type Read = (text: string, path: readonly JsonStep[]) => DuckDBValue;
@@ -42,10 +42,10 @@ const readers: Readonly<Record<string, readonly [returns: DuckDBType, read: Read
 };
 
 /**
- * Makes the functions that printed SQL calls where DuckDB has none. They run in this process's main thread, 2048 rows at a
- * time. `bq_read_temporal(text, kind)` answers a date or time as DuckDB reads it, `bq_zone_…` what a zone is to DuckDB.
- * `bq_read_json_…(text, steps)` read JSON as BigQuery does and take the steps of `parseJsonPath` as JSON;
- * `bq_checked_pattern(text)` answers a regular expression as it is, and fails for one that is too large to be compiled.
+ * Registers the functions that printed SQL calls because DuckDB lacks them. They run in this process's main thread, 2048 rows at a
+ * time. `bq_read_temporal(text, kind)` returns a date or time in DuckDB's form, `bq_zone_…` a zone in DuckDB's form.
+ * `bq_read_json_…(text, steps)` read JSON as BigQuery does, with the steps of `parseJsonPath` as JSON;
+ * `bq_checked_pattern(text)` returns a regular expression unchanged, and fails for one that is too large to compile.
  */
 export function registerScalarFunctions(connection: DuckDBConnection): void {
   for (const [name, [returnType, read]] of Object.entries(readers)) {
@@ -75,7 +75,7 @@ function checkedPattern(pattern: string): string {
   return pattern;
 }
 
-/** BigQuery's words for a text that is no such value. */
+/** BigQuery's messages for text that is not a value of the type. */
 const notTemporal: Readonly<Record<string, (text: string) => string>> = {
   TIMESTAMP: text => `Invalid timestamp: '${text}'`,
   DATE: text => `Invalid date: '${text}'`,
@@ -89,14 +89,14 @@ function needTemporal(text: string, kind: string): string {
   return read;
 }
 
-/** How values of a type go in and come out. */
+/** How values of a type are passed in and out. */
 type Passage = {
   readonly type: DuckDBType;
   into(value: DuckDBValue): EngineValue;
   out(value: EngineValue): DuckDBValue;
 };
 
-// DuckDB hands out what the type of the vector says, and a function answers what its signature says.
+// DuckDB passes values of the vector's type, and a function returns the type of its signature.
 const asItIs = (type: DuckDBType): Passage => ({
   type,
   into: value => value as EngineValue,
@@ -142,7 +142,7 @@ function registerEngineFunction(
   call: (...values: never[]) => EngineValue,
 ): void {
   const [, name = '', inside = '', returns = ''] = /^(\w+)\((.*)\) (.+)$/.exec(signature) ?? [];
-  // The words are written in the tables of googlesql/values.
+  // The names of types come from the tables of googlesql/values.
   const parameters = inside.split(', ').map(type => passages[type as ValueType]);
   const { type, out } = passages[returns as ValueType];
   const types = parameters.map(passage => passage.type);
@@ -186,7 +186,7 @@ function register(
   );
 }
 
-/** Steps are a constant of the statement: they are parsed when they change. */
+/** Parses the steps only when they change: they are a constant of the statement. */
 function rememberSteps(read: Read): (text: string, steps: string) => DuckDBValue {
   let [known, path]: [string, readonly JsonStep[]] = ['[]', []];
   return (text, steps) => {

@@ -3,14 +3,14 @@ import { readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 
-/** A new name for the folder in which one engine process spills; it names who removes it: this process, on this host. */
+/** A new name for the folder into which one engine process spills; it contains this host and process, which must remove it. */
 export function newSpillDirectory(databasePath: string): string {
   return `${databasePath}.${hostname()}-${process.pid}-${randomUUID()}.tmp`;
 }
 
 /**
- * Removes the folders of processes on this host that were killed together with their engine processes. Call it before the first
- * engine process starts: a folder with this process's own id belongs to an earlier process with that id, as in a container.
+ * Removes the folders left by processes on this host that were killed together with their engine processes. Call it before the first
+ * engine process starts: a folder with this process's own id belongs to an earlier process with the same id, as in a container.
  */
 export async function removeLeftSpills(databasePath: string): Promise<void> {
   const directory = dirname(databasePath);
@@ -21,7 +21,7 @@ export async function removeLeftSpills(databasePath: string): Promise<void> {
     return name.startsWith(opening) && pid !== undefined && !isOther(Number(pid));
   });
   const removals = left.map(name => rm(join(directory, name), { recursive: true, force: true }));
-  // A folder that can't be removed does no harm.
+  // A folder that can't be removed is harmless.
   await Promise.allSettled(removals);
 }
 

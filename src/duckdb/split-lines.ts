@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 
-/** Characters of a line; a longer one is no row. */
+/** Maximum characters of a line; a longer one can't be a row. */
 export const maxLineLength = 16 * 1024 * 1024;
 
-/** A line that does not end where it must. */
+/** A line of more than `maxLineLength` characters. */
 export class LineTooLongError extends Error {}
 
 /**

@@ -15,17 +15,17 @@ import {
 
 /** Rows of one source. */
 type StoredRows = {
-  /** JSON texts as `normaliseRow` makes them. */
+  /** JSON texts in the form of `normaliseRow`. */
   readonly rows: readonly string[];
   /** Dotted paths of records that hold more than one element in some row. */
   readonly severalElements: ReadonlySet<string>;
-  /** Whether a row whose generated columns are there already is the same one. Default false. */
+  /** Whether a row whose generated columns have the values of a stored row is the same row. Default false. */
   readonly hasOwnIds?: boolean;
 };
 
 /**
- * Stores rows in their normal form within the caller's transaction, after widening the table where a record of them holds several elements.
- * @throws DuckDB's error for a row that the table can't hold as it is, which may be of earlier types: nothing is rounded
+ * Stores rows in their normal form within the caller's transaction, after widening the table if a record in them has several elements.
+ * @throws DuckDB's error for a row that the table, which may have older types, can't hold exactly: nothing is rounded
  */
 export async function storeRows(
   connection: DuckDBConnection,
@@ -51,7 +51,7 @@ export async function storeRows(
     return;
   }
   const keys = key.map(quoteName).join(', ');
-  // Of several rows with one key the last one counts.
+  // Of several rows with the same key the last one wins.
   const last = `QUALIFY row_number() OVER (PARTITION BY ${keys} ORDER BY place DESC) = 1`;
   await runWith(
     connection,
@@ -65,8 +65,8 @@ export async function storeRows(
 }
 
 /**
- * Finds the rows that `storeRows` would fail for.
- * @returns their places, from 0
+ * Finds the rows for which `storeRows` would fail.
+ * @returns their positions, from 0
  */
 export async function findRefused(
   connection: DuckDBConnection,
@@ -83,13 +83,13 @@ export async function findRefused(
   return new Set(found.map(([place]) => Number(place)));
 }
 
-/** SQL of the rows that are bound, as a list of records. */
+/** SQL of the bound rows, as a list of records. */
 function listSql({ columns }: Source): string {
   const structure = listLayout(columns).map(({ name, type }) => [name, jsonType(type)]);
   return `from_json($rows, ${quoteText(JSON.stringify([Object.fromEntries(structure)]))})`;
 }
 
-/** SQL of each column's value in a record `r`, as the table holds it. */
+/** SQL of each column's value in a record `r`, in the form of the table. */
 function valuesOf({ columns }: Source, stored: readonly CatalogColumn[]) {
   return listLayout(columns).map(({ name, type }) => {
     const target = columnNamed(stored, name)?.type ?? type;
@@ -98,7 +98,7 @@ function valuesOf({ columns }: Source, stored: readonly CatalogColumn[]) {
   });
 }
 
-/** The rows of a list with their places, which reads the list once more. */
+/** SQL of the rows of a list with their positions. It reads the list again. */
 function numbered(list: string): string {
   return `SELECT unnest(list) AS r, generate_subscripts(list, 1) AS place FROM (SELECT ${list} AS list)`;
 }
@@ -110,12 +110,12 @@ const [placeName, incomingName, thereName] = [
   quoteName('#there'),
 ];
 
-/** Days within which a row that is sent again is found: looking further would read the ids of the whole table. */
+/** Days within which a row that is sent again is recognised: a longer time would mean reading the ids of the whole table. */
 const sameRowDays = 1;
 
 /**
- * Stores the rows that are not there yet: the first one of a project with an id stays. Projects share tables, and whoever sends rows for one of them
- * must not keep out those of another by their ids.
+ * Stores the rows that are not there yet: the first row with an id wins, in each project separately. Projects share tables, and the sender
+ * of one project's rows must not be able to block another's by using their ids.
  */
 async function storeOnce(
   connection: DuckDBConnection,
@@ -148,12 +148,12 @@ async function storeOnce(
   await connection.run('DROP TABLE _incoming');
 }
 
-/** Spans in which the rows of one INSERT are looked for; further apart they are looked for in the time between, too. */
+/** Maximum spans in which the rows of one INSERT are looked up; if there are more, neighbouring ones are merged. */
 const maxSpans = 8;
 
 /**
- * Finds the times of the rows that come, as few spans: one row of 1970 must not have the ids of the whole table read.
- * @returns SQL of which of them each span has, and of the rows that may be the same as one of these. As constants the bounds let DuckDB skip others
+ * Groups the times of the new rows into a few spans: a single row from 1970 must not cause the ids of the whole table to be read.
+ * @returns for each span, SQL of its new rows and of the stored rows that may equal one of them; constant bounds let DuckDB skip all others
  */
 async function spansOf(
   connection: DuckDBConnection,
@@ -189,11 +189,11 @@ async function runWith(connection: DuckDBConnection, sql: string, text: string) 
   }
 }
 
-/** The structure that from_json reads a logical value with. */
+/** The structure with which from_json reads a logical value. */
 function jsonType(type: SqlType): unknown {
   if (type.kind === 'ARRAY') return [jsonType(type.element)];
   if (type.kind === 'STRUCT')
     return Object.fromEntries(type.fields.map(field => [field.name, jsonType(field.type)]));
-  // As JSON, its text would be read as a JSON string; bytes come in base64.
+  // Declared as JSON, its text would be read as a JSON string; bytes are base64.
   return type.kind === 'JSON' || type.kind === 'BYTES' ? 'VARCHAR' : storedTypeSql(type);
 }

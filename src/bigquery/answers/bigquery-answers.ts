@@ -36,7 +36,7 @@ const schema = part({ fields: z.array(field).default([]) });
 
 const jobReference = part({ jobId: z.string(), location: z.string().optional() });
 
-/** A job's name, and the region that knows it. */
+/** A job's id and its region. */
 export type JobReference = z.output<typeof jobReference>;
 
 const problem = part({
@@ -45,20 +45,20 @@ const problem = part({
   debugInfo: z.string().optional(),
 });
 
-/** What BigQuery calls an `ErrorProto`. */
+/** BigQuery's `ErrorProto`. */
 export type Problem = z.output<typeof problem>;
 
-/** The columns of an answer that is read as far as its rows. */
+/** The columns in an answer that has been read up to its rows. */
 export const answerSoFar = part({ schema: schema.optional() });
 
-/** An answer of `jobs.getQueryResults` without its rows, which `readPage` renders as they come. */
+/** An answer of `jobs.getQueryResults` without its rows, which `readPage` renders as they arrive. */
 export const resultsAnswer = part({
   jobComplete: z.boolean(),
   jobReference: jobReference.optional(),
   schema: schema.optional(),
   /** Rows of the whole result. */
   totalRows: integerText.optional(),
-  /** Asks for the next page; absent on the last, where some servers have an empty one. */
+  /** Token of the next page; absent on the last one, where some servers send an empty text. */
   pageToken: z.union([z.string().min(1), z.literal('').transform(() => undefined)]).optional(),
   totalBytesProcessed: integerText.optional(),
 });
@@ -95,9 +95,9 @@ export const tableAnswer = part({
   timePartitioning: part({
     /** `HOUR`, `DAY`, `MONTH` or `YEAR`. */
     type: z.string(),
-    /** Absent: the time of ingestion. */
+    /** Absent for partitions by time of ingestion. */
     field: z.string().optional(),
-    /** Where older tables have it. */
+    /** In this position only for older tables. */
     requirePartitionFilter: z.boolean().default(false),
   }).optional(),
   rangePartitioning: part({ field: z.string() }).optional(),

@@ -3,7 +3,7 @@ export class BigQueryFailure extends Error {
   override readonly name = 'BigQueryFailure';
   /** The word of BigQuery's error table (`backendError`), or one of ours: the last rows of `failure-table.ts`. */
   readonly reason: string;
-  /** HTTP status; absent where there was no answer. */
+  /** HTTP status; absent if there was no answer. */
   readonly status: number | undefined;
   /** Seconds of `Retry-After`, if the server sent it. */
   readonly retryAfterSeconds: number | undefined;

@@ -106,8 +106,8 @@ const rows: Readonly<Record<string, FailureRow>> = {
 };
 
 /**
- * The row of a failure; without one its HTTP status decides: 408, 429 and 5xx are transient, all others permanent. 400 alone may be about the
- * values of a query; the rest, such as 403 for billing, meets all of them.
+ * The row of a failure. Without one its HTTP status decides: 408, 429 and 5xx are transient, all others permanent. Only a 400 may be about
+ * the values of a query; others, such as 403 for billing, affect all queries.
  */
 export function failureRow(failure: BigQueryFailure): FailureRow {
   const row = rows[reasonOf(failure)];
@@ -121,7 +121,7 @@ export function failureRow(failure: BigQueryFailure): FailureRow {
   return { remedy: 'nothing', code: 'engine_failed', isOfSource, message: failed };
 }
 
-/** BigQuery's reason; the message decides where BigQuery uses one reason for two failures. */
+/** BigQuery's reason, refined by the message if BigQuery uses one reason for two failures. */
 function reasonOf({ reason, message }: BigQueryFailure): string {
   // Stopped by the `jobTimeoutMs` that we gave it.
   if (reason === 'stopped' && message.includes('timed out')) return 'timeout';

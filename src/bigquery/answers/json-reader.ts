@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer';
 
-/** Receives the parts of a JSON text, in order. Strings come decoded; other scalars as they are written. */
+/** Receives the parts of a JSON text, in order. Strings are decoded; other scalars are passed as text. */
 export type JsonHandler = {
   open(bracket: '{' | '['): void;
   /** The end of the object or array that was opened last. */
@@ -28,12 +28,12 @@ const quote = 0x22;
 const backslash = 0x5c;
 
 /**
- * Bytes of a text that is not decoded if it need not be. A megabyte as a string, and once more as JSON text, would be two large objects of
- * V8's, each a step towards its next full collection.
+ * Strings of at least this many bytes are passed on undecoded if possible. A megabyte as a string, and again as JSON text, would be two
+ * large objects in V8's heap, each a step towards its next full collection.
  */
 export const longBytes = 64 * 1024;
 
-/** Bytes of a number or a word; the longest that JSON from a warehouse has are far shorter. */
+/** Maximum bytes of a number or a word; those in JSON from a warehouse are far shorter. */
 const maxLiteral = 64;
 
 /**
@@ -153,7 +153,7 @@ function createGrammar(handler: JsonHandler) {
 
 type NextBytes = { readonly quote: Finder; readonly backslash: Finder };
 
-/** Collects one string after the other, each from any number of chunks. */
+/** Collects strings one after another, each from any number of chunks. */
 function createStringReader() {
   let pieces: Buffer[] = [];
   let isOpen = false;
@@ -166,7 +166,7 @@ function createStringReader() {
 
   function decoded(): string {
     const text = pieces.length === 0 ? whole : textOf(pieces);
-    // Only the rare string with escapes is parsed once more.
+    // Only the rare string with escapes is parsed again.
     return hasEscape ? parseEscaped(text) : text;
   }
 
@@ -176,7 +176,7 @@ function createStringReader() {
     begin(): void {
       isOpen = true;
     },
-    /** Reads up to the string's end, or the chunk's, and says where that is. */
+    /** Reads up to the end of the string or of the chunk, and returns that position. */
     read(chunk: Buffer, start: number, next: NextBytes): number {
       let from = start + (isEscaped ? 1 : 0);
       isEscaped = false;
@@ -197,7 +197,7 @@ function createStringReader() {
       held += piece.length;
       return isOpen ? chunk.length : end + 1;
     },
-    /** The string that has ended: its pieces if they can stay as they are. */
+    /** The finished string; its pieces if they can be passed on undecoded. */
     take(): string | readonly Buffer[] {
       const value = held >= longBytes && !hasEscape && pieces.every(isPlain) ? pieces : decoded();
       pieces = [];
@@ -247,7 +247,7 @@ export function textOf(pieces: readonly Buffer[]): string {
 /** Whether bytes without a quote or a backslash are ASCII that a JSON string may contain unescaped. */
 function isPlain(bytes: Buffer): boolean {
   if (!isAscii(bytes)) return false;
-  // Not by `every`, which calls a function for each byte.
+  // Not `every`, which calls a function for each byte.
   for (let at = 0; at < bytes.length; at++) if (bytes[at]! < 0x20) return false;
   return true;
 }

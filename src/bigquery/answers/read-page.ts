@@ -16,13 +16,13 @@ export type PageRequest = {
   readonly columns?: readonly Column[] | undefined;
   /** Our names for unnamed columns: see `columnsOf`. */
   readonly ours: readonly Column[];
-  /** Rows beyond this are left out. */
+  /** Maximum rows; the rest is dropped. */
   readonly maxRows: number;
-  /** Bytes of rendered rows that the page may still have. */
+  /** Maximum bytes of rendered rows of this page. */
   readonly roomBytes: number;
   /** The whole limit, of which `roomBytes` is left; for the error message. */
   readonly maxResultBytes: number;
-  /** Called with the bytes held so far, each time more have come; reading waits for its promise. */
+  /** Called with the bytes held so far, each time more have arrived; reading waits for its promise. */
   readonly onHeld?: (bytes: number) => Promise<void> | undefined;
 };
 
@@ -33,23 +33,23 @@ export type Page = {
   readonly rows: RenderedRows | undefined;
 };
 
-/** Bytes of one value: it is rendered in one piece, which blocks the event loop. */
+/** Maximum bytes of one value: it is rendered in one piece, which holds the event loop. */
 const maxValueBytes = 16 * 1024 * 1024;
 
 /**
- * Bytes of a page for which no other page is waited for: large ones that are being read use up each slice, and a small one would wait for
- * several.
+ * The first bytes of a page, which are read without waiting for a slice: otherwise a small page would wait for several, because large
+ * ones use them up.
  */
 const smallBytes = 64 * 1024;
 
-/** Bytes of a page besides its rows: more than the widest schema that BigQuery allows. */
+/** Maximum bytes of a page besides its rows: more than the widest schema that BigQuery allows. */
 const maxEnvelopeBytes = 8 * 1024 * 1024;
 
 /**
  * Reads one page as its bytes arrive, and renders its rows at once: only rendered rows are held, and reading ends when they
  * exceed the limit.
  * @param turns shared by all pages that are read at the same time: a stream that always has data would block the event loop
- * @throws GatewayError `result_too_large`; BigQueryFailure `brokenAnswer` if the answer is no page
+ * @throws GatewayError `result_too_large`; BigQueryFailure `brokenAnswer` if the answer is not a page
  */
 export async function readPage(
   body: AsyncIterable<Buffer>,
@@ -61,7 +61,7 @@ export async function readPage(
   let [readBytes, envelopeBytes] = [0, 0];
   try {
     for await (const chunk of body) {
-      // Asked again after each wait: another page may have used the whole slice.
+      // Checked again after each wait: another page may have used up the slice.
       while (readBytes > smallBytes && turns.isOver()) await turns.next();
       readBytes += chunk.length;
       reader.push(chunk);
@@ -88,16 +88,16 @@ function valueTooLarge(): GatewayError {
   );
 }
 
-/** Sends the rows to a renderer, and all else to a builder of the rest of the answer. */
+/** Passes the rows to a renderer, and everything else to a builder of the rest of the answer. */
 function createPageHandler({ columns, ours, maxRows }: PageRequest) {
   const envelope = createValueBuilder();
   let depth = 0;
   let topKey = '';
-  /** Objects and arrays that are open within the rows, their own array among them. */
+  /** Number of open objects and arrays within the rows, including the array of rows itself. */
   let rowsDepth = 0;
   let rows: RowRenderer | undefined;
   let hasUnknownRows = false;
-  /** Receives the parts: the builder, or within the rows their renderer. */
+  /** The current receiver: the builder, or within the rows the renderer. */
   let target: JsonHandler = envelope;
 
   function openRows(): void {

@@ -8,9 +8,9 @@ import { columnsOf } from './render-value.ts';
 
 /** How a result is read. */
 export type ResultRequest = {
-  /** Rows beyond this are cut off. */
+  /** Maximum rows; the rest is cut off. */
   readonly maxRows: number;
-  /** Bytes of the rendered rows. */
+  /** Maximum bytes of the rendered rows. */
   readonly maxResultBytes: number;
   /** Our names for unnamed columns: see `columnsOf`. */
   readonly ours: readonly Column[];
@@ -34,10 +34,10 @@ export type AskForPage = (
   reading: PageRequest,
 ) => Promise<Page>;
 
-/** Retries a page until it has come complete. */
+/** Retries a page until it has arrived completely. */
 export type RetryRequest = (send: () => Promise<Page>) => Promise<Page>;
 
-/** Pages without rows in a row after which a result counts as endless. */
+/** After this many pages without rows in succession, a result counts as endless. */
 const maxEmptyPages = 10;
 
 /**
@@ -60,7 +60,7 @@ export async function readResult(
     const read = await ask(page, reading);
     const { schema } = read.answer;
     if (read.rows || !schema) return read;
-    // The rows came before their columns, which are known now.
+    // The rows came before their columns, which are now known.
     const again = await ask(page, { ...reading, columns: columnsOf(schema.fields, request.ours) });
     if (!isSameSchema(again.answer.schema?.fields ?? [], schema.fields)) throw broken(otherSchema);
     return again;
@@ -79,7 +79,7 @@ export async function readResult(
   }
 }
 
-/** What has been read of a result. */
+/** The part of a result that has been read. */
 function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: ResultRequest) {
   const pieces: Buffer[] = [];
   const tokens = new Set<string>();
@@ -132,7 +132,7 @@ function startProgress({ maxRows, maxResultBytes, ours, isEmulator, onHeld }: Re
       rowsSeen += rows.rowsSeen;
       byteCount += rows.byteCount;
     },
-    // All rows and a token: these may not be the right ones, and what follows must be empty.
+    // Even with `totalRows` rows, a token means reading on: they may be the wrong rows, and the next page must be empty.
     isWhole: () => pageToken === undefined || rowCount >= maxRows,
     async finish(): Promise<Result> {
       const rowsJson = await joinBytes([Buffer.from('['), ...pieces, Buffer.from(']')]);

@@ -29,8 +29,8 @@ const types: Readonly<Record<string, ColumnType>> = {
 };
 
 /**
- * The columns of a result in our own words. Emulators give an unnamed column a name with `$`, or none; `ours`, the names of
- * our own front-end, has the one that BigQuery would give.
+ * The columns of a result in our own types. Emulators give an unnamed column a name with `$`, or none; `ours`, the columns of
+ * our own front-end, have the name that BigQuery would give.
  * @throws GatewayError `engine_failed` for a type that has no wire form: contract 2.12 knows none for it
  */
 export function columnsOf(fields: readonly Field[], ours: readonly Column[] = []): readonly Column[] {
@@ -55,10 +55,10 @@ export function isCopied(type: ColumnType): boolean {
 }
 
 /**
- * Renders one value, which BigQuery writes as text whatever its type, in the wire form of contract 2.12. No value becomes a
- * number on the way: digits are copied.
+ * Renders one value, which BigQuery sends as text whatever its type, in the wire form of contract 2.12. Values are never converted to
+ * numbers: digits are copied.
  * @returns JSON text
- * @throws BigQueryFailure `brokenAnswer` if the text is no value of the type
+ * @throws BigQueryFailure `brokenAnswer` if the text is not a value of the type
  */
 export function renderValue(type: ColumnType, text: string): string {
   switch (type) {
@@ -83,7 +83,7 @@ function digitsOf(type: ColumnType, value: string): string {
   return value;
 }
 
-/** Microseconds in the forms of servers that don't know `useInt64Timestamp`, or not inside of records: seconds, or a date. */
+/** Microseconds from the forms of servers that ignore `useInt64Timestamp`, at least within records: seconds, or a date. */
 function microsOf(value: string): string {
   const [, date, time, fraction = ''] =
     /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|\+00(?::00)?)$/.exec(value) ?? [];
@@ -95,7 +95,7 @@ function microsOf(value: string): string {
   return String(micros);
 }
 
-/** Microseconds of seconds as a double is written, `1.768471319999999E9`: a number would lose digits far from 1970. */
+/** Microseconds from seconds in the text form of a double, `1.768471319999999E9`: as a number they would lose digits far from 1970. */
 function microsOfSeconds(value: string): bigint | undefined {
   const [, sign, whole, fraction = '', exponent = '0'] =
     /^(-?)(\d{1,20})(?:\.(\d{1,20}))?(?:E([+-]?\d\d?))?$/i.exec(value) ?? [];
@@ -115,7 +115,7 @@ function renderFloat(value: string): string {
   return special[1] === '-' ? '"-Infinity"' : '"Infinity"';
 }
 
-/** A row that does not fit its columns. Its message goes to the log, so it does not contain the value. */
+/** The failure for a row that does not fit its columns. The message is logged, so it does not contain the value. */
 export function misfit(expected: string, found: string): BigQueryFailure {
   return new BigQueryFailure('brokenAnswer', `A row has ${found} where ${expected} was expected`);
 }

@@ -13,7 +13,7 @@ export type RenderedRows = {
 
 /** Turns the parts of `"rows": […]` into rendered rows; it receives everything inside the array's brackets. */
 export type RowRenderer = JsonHandler & {
-  /** Bytes rendered so far, incomplete rows included, and those of rows that are left out: they were read. */
+  /** Bytes rendered so far, including incomplete rows and rows that are dropped: they were read. */
   byteCount(): number;
   finish(): RenderedRows;
 };
@@ -38,7 +38,7 @@ type CellStep = 'begun' | 'named' | 'whole';
 /**
  * Makes a renderer of rows, `{"f":[{"v":…}]}`, into the wire form of contract 2.12. Rows are rendered as they are read:
  * neither they nor their values are ever held as objects.
- * @param maxRows rows beyond this are checked, and left out
+ * @param maxRows further rows are checked and dropped
  */
 export function createRowRenderer(
   columns: readonly Column[],
@@ -108,7 +108,7 @@ function createPieces(maxRows: number) {
         return;
       }
       if (more.length >= pieceLength) {
-        // Not joined with what is buffered: that would copy it.
+        // Not joined with the buffered text: that would copy it.
         flush();
         push(more);
         return;

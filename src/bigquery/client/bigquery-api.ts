@@ -22,9 +22,9 @@ export type BigQueryApiOptions = ClientOptions & {
 export type ResultsRequest = {
   readonly job: JobReference;
   readonly pageToken?: string | undefined;
-  /** Rows of the page. */
+  /** Maximum rows of the page. */
   readonly maxResults: number;
-  /** Milliseconds that BigQuery may wait for the job's end. */
+  /** Maximum milliseconds that BigQuery waits for the job's end. */
   readonly timeoutMs: number;
 };
 
@@ -33,7 +33,7 @@ export type JobBody = {
   readonly jobReference: {
     /** Absent for a dry run. */
     readonly jobId?: string;
-    /** Default: the region of the API; undefined: BigQuery finds it. */
+    /** Absent: the region of the API; undefined: BigQuery derives it. */
     readonly location?: string | undefined;
   };
   readonly configuration: {
@@ -65,12 +65,12 @@ export type BigQueryApi = Pick<BigQueryClient, 'close'> & {
 };
 
 /**
- * Milliseconds of reading pages, and of the rest that follows: three quarters of the time are for other requests. A small query has some
- * seven turns of the event loop; without the rest each would have a slice in it.
+ * Milliseconds of reading pages, and of the pause that follows: three quarters of the time are left for other requests. A small query
+ * takes some seven turns of the event loop; without the pause each of them would include a slice.
  */
 const reading = { sliceMs: 4, restMs: 12 };
 
-/** Of a job that has ended, the reasons that a failed request has too: the same request would find the same job. */
+/** Reasons of a failed job that a failed request can also have, with our own names for the job's: repeating the request would only find the same job. */
 export const endedReasons: Readonly<Record<string, string>> = {
   backendError: 'jobBackendError',
   internalError: 'jobInternalError',
@@ -87,7 +87,7 @@ export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
   const getJob = (job: JobReference, signal: AbortSignal) =>
     call(jobAnswer, { method: 'GET', path: pathOf('jobs', job), query: inRegion(job), signal });
 
-  /** What a job says of its failure, if it has failed. */
+  /** The failure of a job, if it has failed. */
   function failureIn({ status: { errorResult } }: JobAnswer): BigQueryFailure | undefined {
     if (!errorResult) return undefined;
     const { reason, message } = mapEmulatorError(errorResult, { isEmulators: isEmulator(endpoint) });

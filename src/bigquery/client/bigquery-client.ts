@@ -7,10 +7,10 @@ import { mapEmulatorError } from './map-emulator-error.ts';
 import { type Answered, createSender, type Sending } from './send-request.ts';
 
 export type ClientOptions = {
-  /** The project that runs the queries, and pays for them. */
+  /** The project that runs and pays for the queries. */
   readonly project: string;
   /**
-   * Another server with BigQuery's REST API: a regional or private endpoint of Google's, or an emulator, which is sent no
+   * Another server with BigQuery's REST API: a regional or private endpoint of Google's, or an emulator, which receives no
    * credentials. Default: the global endpoint in the universe of the credentials.
    */
   readonly endpoint?: string;
@@ -24,15 +24,15 @@ export type BigQueryClient = {
    */
   call<Answer>(shape: z.ZodType<Answer>, request: Sending): Promise<Answer>;
   /**
-   * Sends a request whose answer is read as it comes.
-   * @throws as `call`, and what the reader throws
+   * Sends a request whose answer is read as it arrives.
+   * @throws as `call`, and errors of the reader
    */
   stream<Answer>(request: Sending, reader: (body: AsyncIterable<Buffer>) => Promise<Answer>): Promise<Answer>;
   /** Ends all connections. */
   close(): void;
 };
 
-/** Limit of an answer without rows, or of an error, in bytes; the widest schema is smaller. */
+/** Maximum bytes of an answer without rows, or of an error; the widest schema is smaller. */
 const maxTextBytes = 16 * 1024 * 1024;
 
 /**
@@ -103,7 +103,7 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Undefined for text that is not JSON; no shape of an answer allows that. */
+/** The parsed JSON; undefined for other text, which no shape of an answer allows. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

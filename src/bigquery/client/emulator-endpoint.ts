@@ -1,6 +1,6 @@
 /**
- * Whether an endpoint is an emulator: one on this machine, or one without TLS. It is sent no credentials, and
- * may omit fields. Any other endpoint counts as Google's, regional and private ones too.
+ * Whether an endpoint is an emulator: one on this machine, or one without TLS. It receives no credentials, and its answers
+ * may omit fields. Any other endpoint counts as Google's, including regional and private ones.
  * @param endpoint a URL. Default: Google's global endpoint
  */
 export function isEmulator(endpoint: string | undefined): boolean {

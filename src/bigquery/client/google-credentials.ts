@@ -30,7 +30,7 @@ export const noCredentials: GoogleCredentials = {
 const scopes = ['https://www.googleapis.com/auth/bigquery'];
 
 /**
- * Finds credentials in Google's usual places. Google's library only goes by our clock to know when a token has expired.
+ * Finds credentials in Google's usual places. Google's library decides only by our clock whether a token has expired.
  * @param projectId without it the library spends seconds looking for one
  */
 export function createGoogleCredentials(projectId: string): GoogleCredentials {
@@ -58,7 +58,7 @@ export function createGoogleCredentials(projectId: string): GoogleCredentials {
   };
 }
 
-/** Milliseconds since 1970; the library takes 0 for no expiry. */
+/** Milliseconds since 1970; not 0, which means no expiry to the library. */
 const longAgo = 1;
 
 function failureOf(error: unknown): BigQueryFailure {

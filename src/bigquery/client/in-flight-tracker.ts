@@ -1,7 +1,7 @@
 import type { RunOptions } from '../../engine/engine.ts';
 import { type Limit, startLimit } from '../../engine/start-limit.ts';
 
-/** Tracks the work of an engine in flight, whether anybody waits for it or not, so that closing the engine can end it. */
+/** Tracks an engine's work in flight, whether or not a caller waits for it, so that closing the engine can end it. */
 export type InFlightTracker = {
   /** Starts the deadline of a statement; it also ends when the engine closes. */
   startLimit(options: Pick<RunOptions, 'signal' | 'timeoutMs'>): Limit;

@@ -8,7 +8,7 @@ export type RetryPolicy = {
   readonly budget: RetryBudget;
   /** In [0, 1). */
   random(): number;
-  /** Attempts of one query after the first. */
+  /** Maximum attempts of one query after the first. */
   readonly maxRetries: number;
   /** Shortest pause before the first retry, in milliseconds; doubled for each that follows, up to 32 s. */
   readonly baseMs: number;
@@ -16,7 +16,7 @@ export type RetryPolicy = {
   readonly onRetry: (failure: BigQueryFailure) => void;
 };
 
-/** Retries left, over all queries: retries must not become the load that keeps a warehouse down. */
+/** The remaining retries of all queries: retries must not become the load that keeps a warehouse down. */
 export type RetryBudget = {
   /** Called for each query: it earns a fraction of a retry. */
   earn(): void;
@@ -32,7 +32,7 @@ const jitter = 0.25;
 
 /** Makes a budget of `most` retries, refilled with one for every ten queries. Default 20. */
 export function createRetryBudget(most = 20): RetryBudget {
-  // Ten tenths, added up, are less than one.
+  // Counted in tenths, as an integer: ten times 0.1 is less than 1.
   let tenths = most * 10;
   return {
     earn() {
@@ -53,15 +53,15 @@ export type Retries = {
    * @throws the failure if no retry is left, or none fits into the deadline; the limit's reason when it ends first
    */
   pause(failure: BigQueryFailure): Promise<void>;
-  /** Sends a request until it is answered, or fails in a way that repeating it cannot fix. */
+  /** Sends a request until it is answered, or fails in a way that a repetition cannot fix. */
   sameRequest<Answer>(send: () => Promise<Answer>): Promise<Answer>;
-  /** The same for requests that each start a new job: a failed job does not end the attempts. */
+  /** Like `sameRequest`, for requests that each start a new job: a failed job does not end the attempts. */
   newRequest<Answer>(send: () => Promise<Answer>): Promise<Answer>;
 };
 
 /**
  * Milliseconds to wait before a query is retried.
- * @param retries earlier ones of the same query
+ * @param retries number of earlier retries of the same query
  */
 export function pauseBefore(
   retries: number,

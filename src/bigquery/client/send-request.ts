@@ -7,12 +7,12 @@ import { addTraceHeaders } from '../../base/spans.ts';
 import { BigQueryFailure } from '../answers/bigquery-failure.ts';
 import type { GoogleCredentials } from './google-credentials.ts';
 
-/** One request, before it is authorised. */
+/** A request, before it is authorised. */
 export type Sending = {
   readonly method: 'GET' | 'POST';
   /** Default: the project that pays. */
   readonly project?: string;
-  /** After the project: `queries/job_1`. */
+  /** The path after the project: `queries/job_1`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: object;
@@ -25,9 +25,9 @@ export type Answered = {
   /** Seconds of `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
   /**
-   * Hands the decompressed body to a reader as it arrives; what the reader leaves is discarded.
+   * Passes the decompressed body to a reader as it arrives; the part that the reader leaves is discarded.
    * @throws BigQueryFailure `noAnswer` if the body is cut off, `brokenAnswer` if it can't be decompressed; the signal's
-   * reason when it aborts; whatever the reader throws
+   * reason when it aborts; errors of the reader
    */
   read<Result>(reader: (body: AsyncIterable<Buffer>) => Promise<Result>): Promise<Result>;
 };
@@ -72,7 +72,7 @@ export function createSender(
     request.on('response', response => resolve(answerOf(response, signal)));
     request.on('error', error => {
       if (signal.aborted) return reject(signal.reason);
-      // The server closed the idle connection while the request was on its way.
+      // The server closed the idle connection while the request was under way.
       if (request.reusedSocket && codeOf(error) === 'ECONNRESET') {
         return resolve(sendOnce(url, sending, authorisation));
       }
@@ -127,12 +127,12 @@ function unpack(response: IncomingMessage): AsyncIterable<Buffer> {
   throw new BigQueryFailure('brokenAnswer', `The answer has the unknown encoding ${encoding}`);
 }
 
-/** Bytes of a body that is decompressed at once, and of what becomes of it: a millisecond. */
+/** Maximum bytes, before and after, of a body that is decompressed inline: about a millisecond. */
 const small = { packedBytes: 16 * 1024, unpackedBytes: 256 * 1024 };
 
 /**
- * Decompresses a body. A small one is decompressed at once: the thread pool would take two more turns of the event loop, and wait for
- * large bodies.
+ * Decompresses a body. A small one is decompressed inline: the thread pool would take two more turns of the event loop, and may be busy
+ * with large bodies.
  */
 async function* gunzip(response: IncomingMessage): AsyncGenerator<Buffer> {
   const packed: Buffer[] = [];
@@ -152,7 +152,7 @@ async function* gunzip(response: IncomingMessage): AsyncGenerator<Buffer> {
   yield* pipeline(all, createGunzip(), () => undefined);
 }
 
-/** Undefined if it becomes large. */
+/** Decompresses a small body; undefined if the result is large. */
 function gunzipSmall(packed: Buffer): Buffer | undefined {
   try {
     return gunzipSync(packed, { maxOutputLength: small.unpackedBytes });
@@ -166,7 +166,7 @@ async function skip(body: AsyncIterable<Buffer>): Promise<void> {
   for await (const _ of body);
 }
 
-/** A body that is cut off or can't be decompressed; errors of its reader stay as they are. */
+/** The failure for a body that is cut off or can't be decompressed; errors of its reader stay as they are. */
 function failureOf(error: unknown): unknown {
   const code = error instanceof Error ? codeOf(error) : undefined;
   if (code === undefined) return error;

@@ -8,7 +8,7 @@ const assignment = /^([^=]+)=([a-z][a-z0-9.:-]*[a-z0-9])\.(\w+)\.([\w-]+)$/;
 
 /**
  * Reads `source=project.dataset.table` assignments, white space around the sign allowed.
- * @throws Error which says which assignment is wrong and what is allowed
+ * @throws Error that names the wrong assignment and what is allowed
  */
 export function readTableMapping(assignments: readonly string[]): TableMapping {
   const mapping = new Map<string, TableId>();

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
 
 /**
- * Reads in an error of DuckDB where it found a file damaged: a block whose checksum is wrong, or that ends too early.
- * @returns a place in that block, in bytes from the beginning of its file; undefined for other errors
+ * Finds in an error of DuckDB where a file is damaged: a block with a wrong checksum, or one that ends too early.
+ * @returns a position in that block, in bytes from the start of its file; undefined for other errors
  */
 export function damagedPlace(error: unknown): number | undefined {
   const text = error instanceof Error ? error.message : String(error);
@@ -12,11 +12,11 @@ export function damagedPlace(error: unknown): number | undefined {
   return place === undefined ? undefined : Number(place);
 }
 
-/** DuckDB's file begins with three headers; the two latter say how many blocks there are, and the one written last counts. */
+/** Bytes of a header. A file of DuckDB begins with three; the last two have the number of blocks, and the more recent one counts. */
 const headerBytes = 4096;
 export const headersBytes = 3 * headerBytes;
 
-/** What a file says of its blocks. @param headers its first bytes, `headersBytes` of them */
+/** The number and size of a file's blocks. @param headers its first `headersBytes` bytes */
 export function readBlockCount(headers: Buffer): { readonly blocks: number; readonly blockBytes: number } {
   const [first, second] = [headerBytes, 2 * headerBytes].map(at => ({
     iteration: headers.readBigUInt64LE(at + 8),
@@ -28,7 +28,7 @@ export function readBlockCount(headers: Buffer): { readonly blocks: number; read
 
 type Latest = ReturnType<typeof readBlockCount> & { readonly iteration: bigint };
 
-/** Whether the block, or the header, at a place of a file is damaged: DuckDB does not say in which of several files it found one. */
+/** Whether the block or header at a position of a file is damaged: DuckDB does not say in which of several files it found one. */
 export async function isDamagedAt(path: string, place: number): Promise<boolean> {
   const file = await open(path).catch(() => undefined);
   if (!file) return false;
@@ -44,7 +44,7 @@ export async function isDamagedAt(path: string, place: number): Promise<boolean>
     const isHeader = place < headersBytes;
     const [bytes, first] = isHeader ? [headerBytes, 0] : [blockBytes, headersBytes];
     const block = Math.floor((place - first) / bytes);
-    // One file may have more blocks than the other.
+    // The other file may have more blocks.
     if (!isHeader && block >= blocks) return false;
     const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, first + block * bytes);
     // The first eight bytes are the checksum of the others.

@@ -3,23 +3,23 @@ import { dirname, join } from 'node:path';
 import { replaceFile } from '../../base/replace-file.ts';
 import { SetupError } from '../../base/setup-error.ts';
 
-/** Rights to a folder of rows that is made: other users of the machine may read none. DuckDB gives its files those that the umask leaves. */
+/** Mode of newly made folders with rows: other users of the machine may not read them. DuckDB's files have the mode that the umask leaves. */
 export const dataFolderMode = 0o700;
 
 /**
- * How the data folder is laid out: which files there are, and what they hold beside rows. It rises when a program of before could not read or
- * write the folder any more; `test/loading/data-folders` has one of each.
+ * Version of the data folder's layout: which files there are, and what they contain besides rows. It increases when older programs can no
+ * longer read or write the folder; `test/loading/data-folders` has a folder of each version.
  */
 export const folderFormat = 1;
 
-/** The file that says it; a folder without one is of the first format. */
+/** The file with the version; a folder without one has the first format. */
 export function formatFile(databasePath: string): string {
   return join(dirname(databasePath), 'format.json');
 }
 
 /**
  * Checks that this program knows the format of the data folder.
- * @throws SetupError if it is of a newer one, or if the file can't be read
+ * @throws SetupError if the format is newer, or the file can't be read
  */
 export function checkFolderFormat(databasePath: string): void {
   const found = readFormat(formatFile(databasePath));
@@ -35,7 +35,7 @@ export function checkFolderFormat(databasePath: string): void {
   throw new SetupError('The data folder was written by a newer version.', [{ found: problem, fix }]);
 }
 
-/** Checks the format of a data folder, and writes it into one that does not have it yet. */
+/** Checks the format of a data folder, and writes it if it is missing. */
 export async function claimFolder(databasePath: string): Promise<void> {
   checkFolderFormat(databasePath);
   const file = formatFile(databasePath);

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path';
 import { replaceFile } from '../../base/replace-file.ts';
 import { withFileLock } from '../../base/with-file-lock.ts';
 
-/** The file with a name for the rows of a data folder that no other folder has. A backup has none: its rows are of another time. */
+/** The file with a unique name for the rows of a data folder. A backup has none, because its rows are those of another time. */
 export function folderIdFile(databasePath: string): string {
   return join(dirname(databasePath), 'folder-id');
 }
 
-/** Reads the name; undefined while nobody has asked for one. */
+/** Reads the name; undefined if none was made yet. */
 export async function readFolderId(databasePath: string): Promise<string | undefined> {
   try {
     return (await readFile(folderIdFile(databasePath), 'utf8')).trim() || undefined;
@@ -19,7 +19,7 @@ export async function readFolderId(databasePath: string): Promise<string | undef
   }
 }
 
-/** Reads the name, which is made by the first process that asks for it. */
+/** Reads the name; the first process to call this makes it. */
 export async function claimFolderId(databasePath: string): Promise<string> {
   const known = await readFolderId(databasePath);
   if (known !== undefined) return known;

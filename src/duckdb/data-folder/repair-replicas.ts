@@ -7,15 +7,15 @@ import { headersBytes, isDamagedAt, readBlockCount } from './damaged-block.ts';
 /** A file of the database that was found damaged, and where it is now. */
 export type DamagedFile = { readonly file: string; readonly keptAs: string };
 
-/** Milliseconds between two looks at a file that seems damaged: somebody may be writing it. */
+/** Milliseconds between two checks of a file that seems damaged: another process may be writing it. */
 const lookAgainMs = 300;
 
 /**
- * Sets damaged files of the database aside, so that a gateway starts over the other one; a writer makes the missing one again. Seen are a
- * wrong beginning, a file that ends too early to be opened, and a pointer that is no JSON; what is damaged further inside is found by the queries that read it.
- * @param nowMs for the names of what is set aside
- * @param isEachOpened whether both files are opened, however they look: needed only where one could not be. Default false
- * @throws SetupError where no file is whole: an empty database would answer as if there never had been a row
+ * Sets damaged files of the database aside, so that a gateway starts over the other one; a writer makes the missing one again. It detects
+ * a wrong header, a file too short to be opened, and a pointer that is not JSON; damage further inside is found by the queries that read it.
+ * @param nowMs for the names of the files that are set aside
+ * @param isEachOpened whether to open both files even if they look intact: needed only after one could not be opened. Default false
+ * @throws SetupError if no file is intact: an empty database would answer as if there had never been any rows
  */
 export async function repairReplicas(
   databasePath: string,
@@ -40,9 +40,9 @@ export async function repairReplicas(
 }
 
 /**
- * Sets the file aside in which a block is damaged, so that the other one is read, while its caller has the writer's turn. Rows that the other
- * file lacks wait in their own files. Nothing is moved where both are damaged: each still answers what does not read the block.
- * @param place where the block begins, as `damagedPlace` says
+ * Sets aside the file in which a block is damaged, so that the other one is read; the caller must have the writer's turn. Rows that the
+ * other file lacks wait in files of their own. If both are damaged, nothing is moved: each still answers queries that do not read the block.
+ * @param place position of the block, from `damagedPlace`
  */
 export async function repairBlock(
   databasePath: string,
@@ -56,8 +56,8 @@ export async function repairBlock(
 }
 
 /**
- * Renames damaged files, once `current.json` names a file that stays: a process that is killed in between must not leave a pointer to a file
- * that is gone.
+ * Renames damaged files, after `current.json` names a file that stays: a process that is killed in between must not leave a pointer to a
+ * missing file.
  */
 async function setAside(
   databasePath: string,
@@ -68,7 +68,7 @@ async function setAside(
   const pointer = pointerOf(databasePath);
   const damaged: DamagedFile[] = [];
   const keep = async (file: string) => {
-    // The current one may be gone.
+    // The current file may be gone.
     if (!(await stat(file).catch(() => undefined))) return;
     const keptAs = `${file}.damaged-${nowMs}`;
     await rename(file, keptAs);
@@ -86,7 +86,7 @@ async function hasOther(databasePath: string, refused: readonly string[]): Promi
   return (await Promise.all(others.map(isThere))).includes(true);
 }
 
-/** Removes a first file without bytes, which DuckDB does not open: a start left it that was killed at its very beginning, or had no room. */
+/** Removes an empty first file, which DuckDB can't open: it is left by a start that was killed at its very beginning, or had no disk space. */
 async function removeEmpty(databasePath: string): Promise<void> {
   const isEmpty = async () => (await stat(databasePath).catch(() => undefined))?.size === 0;
   if (!(await isEmpty()) || (await hasOther(databasePath, [databasePath]))) return;
@@ -94,7 +94,7 @@ async function removeEmpty(databasePath: string): Promise<void> {
   if ((await isEmpty()) && (await isRefused(databasePath))) await rm(databasePath);
 }
 
-/** Whether a file has any bytes: one without is what the first start leaves that is killed at its very beginning. */
+/** Whether a file has any bytes: a first start that is killed at its very beginning leaves an empty one. */
 async function isThere(file: string): Promise<boolean> {
   return ((await stat(file).catch(() => undefined))?.size ?? 0) > 0;
 }
@@ -106,7 +106,7 @@ function nothingLeft(refused: readonly string[]): SetupError {
   return new SetupError('No file of the database can be read.', problems);
 }
 
-/** Keeps the current file as such, or takes the other one: whichever is there and not damaged. */
+/** Keeps the current file, or makes the other one current: whichever exists and is not damaged. */
 async function pointToWhole(
   databasePath: string,
   current: string | undefined,
@@ -136,9 +136,9 @@ function readPointer(databasePath: string): string | 'damaged' {
   }
 }
 
-/** Whether DuckDB does not open a file for what is in it: the last blocks of one that looks damaged may be free, and were never written then. */
+/** Whether DuckDB refuses a file because of its content. A file that looks too short may be fine: its last blocks may be free, and were never written. */
 async function isRefused(path: string): Promise<boolean> {
-  // Loaded here alone: a start needs it for such a file only.
+  // Loaded here because a start needs it only for such a file.
   const [{ DuckDBInstance }, { isHeldElsewhere }] = await Promise.all([
     import('@duckdb/node-api'),
     import('../database.ts'),
@@ -161,7 +161,7 @@ async function looksDamaged(path: string): Promise<boolean> {
   }
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(headersBytes), 0, headersBytes, 0);
-    // As the first start leaves it that is killed at its very beginning.
+    // A first start that is killed at its very beginning leaves an empty file.
     if (bytesRead === 0) return false;
     if (bytesRead < buffer.length || buffer.toString('latin1', 8, 12) !== 'DUCK') return true;
     const { blocks, blockBytes } = readBlockCount(buffer);

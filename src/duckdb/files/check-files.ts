@@ -4,9 +4,9 @@ import { quoteName } from '../../googlesql/tree/quote-text.ts';
 import { makeSourceViews } from './source-views.ts';
 
 /**
- * Reads all rows of a source that has files, each value in its declared type.
+ * Reads all rows of a source with files, each value in its declared type.
  * @returns the number of rows
- * @throws Error with DuckDB's message for files that are not there, and for a value that does not fit
+ * @throws Error with DuckDB's message for missing files, and for a value that does not fit its type
  */
 export async function checkFiles(source: Source): Promise<number> {
   const instance = await DuckDBInstance.create();
@@ -16,7 +16,7 @@ export async function checkFiles(source: Source): Promise<number> {
     const { problems } = await makeSourceViews(connection, [source]);
     if (problems[0]) throw new Error(problems[0].message);
     const counts = Object.keys(source.columns).map(column => `max(hash(${quoteName(column)}))`);
-    // Counting values may leave them unread.
+    // Counting alone may leave values unread.
     const sql = `SELECT count(*), ${counts.join(', ')} FROM ${quoteName(source.name)}`;
     const [[rows] = []] = (await connection.runAndReadAll(sql)).getRows();
     return Number(rows);

@@ -1,4 +1,4 @@
-/** Letters that Unicode does not divide into a plain one and a mark. */
+/** Letters that Unicode does not decompose into a plain one and a mark. */
 const letters: Record<string, string> = {
   ß: 'ss',
   æ: 'ae',
@@ -14,10 +14,10 @@ const letters: Record<string, string> = {
 };
 
 /**
- * The name of a column for a name in files, which may have any characters: `Body Mass (g)` → `Body_Mass_g`, `1978` → `column_1978`, for
- * GraphQL wants a letter first.
+ * The name of a column for a name in files, which may have any characters: `Body Mass (g)` → `Body_Mass_g`; `1978` → `column_1978`,
+ * because GraphQL requires a letter first.
  * @param taken names of other columns, in lower case
- * @param place counts from 1: for a name that has no letters of ours
+ * @param place position of the column, from 1: used for a name without Latin letters
  */
 export function columnName(name: string, taken: ReadonlySet<string>, place: number): string {
   const plain = name
@@ -38,5 +38,5 @@ export function columnName(name: string, taken: ReadonlySet<string>, place: numb
   }
 }
 
-/** Whether a name can be that of a column as it is. */
+/** Whether a name is valid for a column as it is. */
 export const isColumnName = (name: string) => /^_*[A-Za-z]\w*$/.test(name) && name.length <= 300;

@@ -1,7 +1,7 @@
 import type { CsvForm } from '../../endpoints/csv-form.ts';
 import { quoteText } from '../../googlesql/tree/quote-text.ts';
 
-/** Named options of DuckDB's read_csv for files of a form, each behind a comma. */
+/** The named options of DuckDB's read_csv for a CSV dialect, each after a comma. */
 export function csvOptions(csv: CsvForm = {}): string {
   const { header = true, skip = 0, strict = true, encoding, ...texts } = csv;
   const options: Record<string, string | undefined> = {
@@ -17,6 +17,6 @@ export function csvOptions(csv: CsvForm = {}): string {
   const given = Object.entries(options).flatMap(([name, value]) =>
     value === undefined ? [] : [`, ${name} = ${quoteText(value)}`],
   );
-  // DuckDB would leave out lines of other lengths at the beginning, and say nothing.
+  // Without these, DuckDB would silently skip lines of other lengths at the beginning.
   return `, header = ${header}, skip = ${skip}, strict_mode = ${strict}${given.join('')}`;
 }

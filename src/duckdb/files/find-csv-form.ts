@@ -11,14 +11,14 @@ import { decoderFor, encodingOf, type TextEncoding } from './text-encoding.ts';
 
 const headBytes = 256 * 1024;
 
-/** What DuckDB calls the encodings that it reads. */
+/** DuckDB's names for the encodings that it reads. */
 const encodings: Partial<Record<TextEncoding, CsvForm['encoding']>> = {
   'utf-16le': 'utf-16',
   'windows-1252': 'latin-1',
 };
 
 /**
- * Finds how a CSV file is written: only what is not a comma, double quotes, a header in the first line, UTF-8 and ISO dates.
+ * Detects the dialect of a CSV file: only what differs from commas, double quotes, a header in the first line, UTF-8 and ISO dates.
  * @throws Error for an encoding that DuckDB does not read
  */
 export async function findCsvForm(connection: DuckDBConnection, path: string): Promise<CsvForm> {
@@ -40,7 +40,7 @@ export async function findCsvForm(connection: DuckDBConnection, path: string): P
     return { ...known, ...form, ...(header === false && !isNumbered(records[0]) && { header }) };
   }
   const skip = findPreamble(records);
-  // Lines that differ hide no form of dates.
+  // Not strict, so that lines of other lengths do not hide the form of dates.
   const { date, timestamp } = (await sniff(connection, path, { ...known, delimiter, strict: false })) ?? {};
   return {
     ...known,
@@ -61,7 +61,7 @@ async function readRecords(text: string, delimiter: string): Promise<TextRecord[
   return records;
 }
 
-/** Whether a line counts its columns, beside a name before or after them, as pandas names those of a matrix: DuckDB takes it for a row. */
+/** Whether a line numbers its columns, as pandas does for a matrix, perhaps with a name before or after: DuckDB takes it for a row. */
 function isNumbered(record: TextRecord | undefined): boolean {
   const cells = record?.cells ?? [];
   const first = cells.indexOf('0');
@@ -69,14 +69,14 @@ function isNumbered(record: TextRecord | undefined): boolean {
   return first >= 0 && numbers.length >= 3 && numbers.length >= cells.length - 2;
 }
 
-/** Whether what DuckDB leaves out before a header is as long as what it keeps: lines that differ at the end make it take one of them. */
+/** Whether the lines that DuckDB skips before a header are as long as those it keeps: lines that differ near the end make it take one of those as the header. */
 function skipsRows(records: readonly TextRecord[], skip = 0): boolean {
   if (skip === 0) return false;
   const kept = records.filter(({ line }) => line > skip).length;
   return kept < records.length - kept;
 }
 
-/** The share of lines that must have as many values as the header, where those before it are left out. */
+/** The share of lines that must have as many values as the header if the lines before it are skipped. */
 const leastAlike = 0.6;
 
 /** The number of lines before the header, in a file whose other lines differ in length too, for which DuckDB finds no form. */
@@ -89,7 +89,7 @@ function findPreamble(records: readonly TextRecord[]): number | undefined {
   return usual.length >= rest.length * leastAlike ? header.line - 1 : undefined;
 }
 
-/** What to do about an encoding that DuckDB does not read. */
+/** The advice for an encoding that DuckDB does not read. */
 export const convert = ': convert it to UTF-8, or load it (--load), for which every encoding is recognised';
 
 /** Writes a copy of a file in UTF-8, if it is in another encoding. */
@@ -129,13 +129,13 @@ function openPlain(path: string): AsyncIterable<Buffer> {
   return decoder ? pipeline(file, decoder, () => undefined) : file;
 }
 
-/** What DuckDB finds; undefined where it finds lines of different lengths. */
+/** The dialect that DuckDB detects; undefined if it finds lines of different lengths. */
 async function sniff(
   connection: DuckDBConnection,
   path: string,
   known: CsvForm,
 ): Promise<CsvForm | undefined> {
-  // Header and lines before it are to be found.
+  // The header, and the lines before it, are to be detected.
   const options = csvOptions(known).replace(
     /, header = \w+, skip = \d+, strict_mode = (\w+)/,
     known.strict === false ? ', strict_mode = $1' : '',
@@ -150,7 +150,7 @@ async function sniff(
   return {
     ...(isOwn(quote, /^(?:"|\(empty\))$/) && { quote: String(quote) }),
     ...(isOwn(escaping, /^(?:"|\(empty\))$/) && { escape: String(escaping) }),
-    // Lines of other lengths that stand before lines without names are rows, which must not be left out.
+    // Without a header, lines of other lengths at the beginning are rows, which must not be skipped.
     ...(hasHeader && Number(skip) > 0 && { skip: Number(skip) }),
     ...(!hasHeader && Number(skip) === 0 && { header: false }),
     ...(isOwn(date, /^%Y-%m-%d$/) && { date: String(date) }),
@@ -158,7 +158,7 @@ async function sniff(
   };
 }
 
-/** Says which line of a CSV file has another length than the first; undefined if none has. */
+/** Finds a line of a CSV file with another length than the first; undefined if there is none. */
 export async function findRaggedLine(path: string, csv: CsvForm): Promise<string | undefined> {
   const decoder = decoderFor(encodingOf(await readHead(path), csv.encoding));
   const texts = async function* () {

@@ -2,19 +2,19 @@ import { type DuckDBConnection, type DuckDBType, DuckDBTypeId } from '@duckdb/no
 import type { CsvForm } from '../../endpoints/csv-form.ts';
 import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
 
-/** The columns of a CSV file as DuckDB sees them. */
+/** The columns of a CSV file as DuckDB types them. */
 export type TypedTable = {
-  /** Selects all values as they are written. */
+  /** SQL that selects all values as text. */
   readonly asText: string;
   readonly columns: readonly { readonly name: string; readonly type: DuckDBType }[];
 };
 
-/** Numbers that are no numbers to DuckDB until it is told how they are written. */
+/** Numbers that DuckDB recognises only if it is told how they are written. */
 type NumberForm = { readonly csv: CsvForm; readonly types: Readonly<Record<string, 'BIGINT' | 'DOUBLE'>> };
 
 /**
- * Finds numbers that were taken for text since they are written with decimal commas, or in groups of three digits.
- * @returns undefined where there are none, or where the columns disagree
+ * Finds numbers that were taken for text because they are written with decimal commas, or in groups of three digits.
+ * @returns undefined if there are none, or the columns disagree
  */
 export async function findNumberForm(
   connection: DuckDBConnection,
@@ -39,7 +39,7 @@ export async function findNumberForm(
   const named = [...texts, ...floats].map(({ name }, at) => ({ name, ...facts[at]! }));
   const numbers = named.slice(0, texts.length).filter(({ fits, comma }) => fits && comma);
   const pointed = decimal === ',' ? named.slice(texts.length) : [];
-  // A decimal point in another column: what is written with commas is no number then.
+  // If another column has decimal points, values with commas are not numbers.
   if (numbers.length === 0 || pointed.some(({ fits }) => !fits)) return undefined;
   const all = [...numbers, ...pointed];
   return {
@@ -54,10 +54,10 @@ export async function findNumberForm(
 const days = ['%d.%m.%Y', '%d/%m/%Y', '%m/%d/%Y', '%d-%m-%Y', '%m-%d-%Y'];
 const hours = ['%H:%M', '%H:%M:%S', '%I:%M %p', '%I:%M:%S %p'];
 
-/** Rows by which a form of times is found; DuckDB holds all rows against it. */
+/** Rows from which a form of times is guessed; DuckDB then checks all rows against it. */
 const sampleRows = 1000;
 
-/** Finds a form of times that DuckDB does not try, such as one without seconds. */
+/** Finds a form of times that DuckDB itself does not try, such as one without seconds. */
 export async function findTimeForm(
   connection: DuckDBConnection,
   { asText, columns }: TypedTable,
@@ -76,7 +76,7 @@ export async function findTimeForm(
   return undefined;
 }
 
-/** Forms that read all dates or times as well, with day and month in the other order. */
+/** Other forms that also fit all dates or times, with day and month in the other order. */
 export async function findOtherForms(
   connection: DuckDBConnection,
   { asText, columns }: TypedTable,
@@ -87,7 +87,7 @@ export async function findOtherForms(
   for (const kind of ['date', 'timestamp'] as const) {
     const form = csv[kind];
     const read = columns.filter(({ type }) => type.typeId === kinds[kind]);
-    // Nobody writes months before days with points.
+    // Dates with points always have the day before the month.
     if (form === undefined || read.length === 0 || !/%[dm][/-]%[dm]/.test(form)) continue;
     const swapped = form.replace(/%[dm]/g, part => (part === '%d' ? '%m' : '%d'));
     const facts = read.map(({ name }) => fits(quoteName(name), swapped));

@@ -25,33 +25,33 @@ type Field = SourceFields[string];
 /** A column that was found in files. */
 export type InferredColumn = {
   readonly name: string;
-  /** Its name in the files, where that is another one. */
+  /** Its name in the files, if that differs. */
   readonly from: string | undefined;
   readonly field: Field;
-  /** Why this type, where DuckDB's own answer was not taken. */
+  /** Why it has this type, if that is not the one that DuckDB detected. */
   readonly why: string | undefined;
 };
 
-/** What was found in files. */
+/** The columns and the dialect found in files. */
 export type InferredFiles = {
   readonly columns: readonly InferredColumn[];
-  /** Columns of types that no source can have. */
+  /** Columns with types that a source can't have. */
   readonly leftOut: readonly { readonly name: string; readonly type: string }[];
   readonly rows: number;
-  /** How CSV files are written, where that is not the usual form. */
+  /** The dialect of CSV files, as far as it is not the usual one. */
   readonly csv: CsvForm;
-  /** Forms of dates and times that fit all values as well. */
+  /** Other forms of dates and times that also fit all values. */
   readonly otherForms: CsvForm;
 };
 
 type InferOptions = {
-  /** Whether lines of CSV that are no rows are passed over: whoever loads them reports them. Default false. */
+  /** Whether invalid CSV lines are skipped; the import reports them later. Default false. */
   readonly isLenient?: boolean;
 };
 
 /**
- * Finds the columns of files by reading all their rows. What would lose something is not guessed: a code with leading zeros stays text, and
- * decimals of text formats are exact.
+ * Finds the columns of files by reading all their rows. Types that would lose something are not guessed: a code with leading zeros stays
+ * text, and decimals of text formats are exact.
  * @returns the columns in the files' order, and the number of rows
  * @throws Error with DuckDB's message for files that it cannot read
  */
@@ -65,7 +65,7 @@ export async function inferColumns(
     const paths: string[] = [];
     for (const [at, path] of files.paths.entries()) {
       const copy = join(folder, `${at}.csv`);
-      // A glob is for DuckDB.
+      // Globs are left to DuckDB.
       paths.push(!/[*?[{]/.test(path) && (await toUtf8(path, copy)) ? copy : path);
     }
     return await inferPlain({ ...files, paths }, isLenient);
@@ -98,7 +98,7 @@ async function inferPlain(files: SourceFiles, isLenient: boolean): Promise<Infer
         });
       }
       const ragged = await findRaggedLine(path, csv);
-      // Such as ends of lines that differ.
+      // For example mixed line endings.
       if (ragged === undefined) return await inferForm(connection, files, tolerant);
       throw new Error(
         `${path}: ${ragged}. Correct it, or load the file: with --load such lines are left out and reported`,
@@ -114,7 +114,7 @@ async function inferPlain(files: SourceFiles, isLenient: boolean): Promise<Infer
 type Form = {
   readonly csv: CsvForm;
   readonly isLenient: boolean;
-  /** Of columns for which DuckDB would guess another one, as it does for groups of digits beyond its first 2,048 rows. */
+  /** Types of columns for which DuckDB would guess another one, for instance because groups of digits occur only after its first 2,048 rows. */
   readonly types?: Readonly<Record<string, 'BIGINT' | 'DOUBLE'>>;
 };
 
@@ -156,7 +156,7 @@ async function inferForm(
   }
   const dates = { date: 'DATE', timestamp: 'TIMESTAMP' } as const;
   const csv = Object.fromEntries(
-    // A form that no column has says nothing.
+    // A form that no column has is dropped.
     Object.entries(form.csv).filter(
       ([key]) =>
         !(key in dates) ||
@@ -178,19 +178,19 @@ function readAll({ paths, format }: SourceFiles, { csv, isLenient, types = {} }:
   return `read_csv(${list}, sample_size = -1, union_by_name = true${csvOptions({ ...csv, delimiter })}${typed}${lenient})`;
 }
 
-/** The same rows with all values as they are written. */
+/** SQL of the same rows with all values as text. */
 function readText(files: SourceFiles, form: Form, names: readonly string[]): string {
   const all = readAll(files, { ...form, types: {} });
   if (files.format === 'parquet') return all;
   if (files.format === 'csv') return all.replace(/\)$/, ', all_varchar = true)');
   const texts = names.map(name => `${quoteText(name)}: 'VARCHAR'`).join(', ');
-  // A function, because `$$` and `$&` mean something in a replacement text.
+  // A function, because `$$` and `$&` are special in a replacement text.
   return all.replace(/\)$/, () => `, columns = {${texts}})`);
 }
 
 /**
- * What decides between two types: leading zeros, integers of 64 bits, decimals that NUMERIC holds, truth values in these words, times that all
- * say their zone.
+ * SQL of the facts that decide between types: leading zeros, 64-bit integers, decimals that NUMERIC can hold, booleans in known words, times
+ * that all have a zone.
  */
 function factSql(name: string, type: DuckDBType, { decimal, thousands }: CsvForm): string {
   const written = `trim(${quoteName(name)}::VARCHAR)`;
@@ -200,7 +200,7 @@ function factSql(name: string, type: DuckDBType, { decimal, thousands }: CsvForm
   if (isLarge(type)) return `bool_and(TRY_CAST(${text} AS BIGINT) IS NOT NULL OR ${written} IS NULL)`;
   if (type.typeId === DuckDBTypeId.BOOLEAN) return `bool_or(lower(${text}) NOT IN ('true', 'false'))`;
   if (type.typeId === DuckDBTypeId.DOUBLE) {
-    // DuckDB infers no integer type larger than BIGINT from CSV: longer codes come as DOUBLE.
+    // DuckDB infers no integer type larger than BIGINT from CSV: longer codes become DOUBLE.
     const isCode = `bool_or(regexp_full_match(${text}, '[+-]?(0[0-9]+|[0-9]{30,})'))`;
     const isNumeric = `bool_and(regexp_full_match(${text}, '[+-]?[0-9]{1,29}([.][0-9]{1,9})?'))`;
     return `CASE WHEN ${isCode} THEN 'code' ELSE ${isNumeric}::VARCHAR END`;
@@ -211,13 +211,13 @@ function factSql(name: string, type: DuckDBType, { decimal, thousands }: CsvForm
     return `CASE WHEN count_if(${isNumber}) >= ${mostly} * count(${written}) THEN ${spoils} END`;
   }
   if (!isCivil(type)) return 'NULL';
-  // Beside a column of dates in several forms DuckDB takes days for times.
+  // Next to a column of dates in several forms, DuckDB types dates as times.
   const isDay = `bool_and(regexp_full_match(${text}, '[0-9]{4}-[0-9]{2}-[0-9]{2}'))`;
   const saysZone = `bool_and(regexp_matches(${text}, ':[0-9]{2}.*([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$'))`;
   return `CASE WHEN ${isDay} THEN 'day' WHEN ${saysZone} THEN 'zone' END`;
 }
 
-/** The share of values that are numbers where one asks why a column is text. */
+/** If at least this share of values are numbers, the report explains why the column is text. */
 const mostly = 0.9;
 
 const integers: readonly DuckDBTypeId[] = [
@@ -234,7 +234,7 @@ const isCivil = ({ typeId }: DuckDBType) => scalarTypes[typeId] === 'DATETIME';
 
 type Chosen = Pick<InferredColumn, 'field' | 'why'>;
 
-/** @returns undefined for a type that no source can have */
+/** @returns undefined for a type that a source can't have */
 function chosen(type: DuckDBType, found: unknown): Chosen | undefined {
   const fact = found === true;
   if (isInteger(type) && fact) return { field: 'STRING', why: 'some values have leading zeros' };
@@ -275,7 +275,7 @@ function fieldOf(type: DuckDBType): Chosen | undefined {
   return found && { field: found, why: reasons[type.typeId] };
 }
 
-/** A record is JSON if a field of it can't be one of ours. */
+/** The type for a STRUCT: JSON if one of its fields can't be a field of a source. */
 function recordOf({ entryNames, entryTypes }: DuckDBStructType): Chosen {
   const fields = entryNames.map((name, at) => [name, fieldOf(entryTypes[at]!)?.field] as const);
   const different = new Set(entryNames.map(name => name.toLowerCase()));

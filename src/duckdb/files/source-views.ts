@@ -6,17 +6,17 @@ import type { CatalogTable } from '../../googlesql/tree/types.ts';
 import { decodeBytes, listLayout } from '../layout.ts';
 import { csvOptions } from './csv-options.ts';
 
-/** What came of the sources whose files are read in place. */
+/** The views of sources whose files are read in place. */
 export type SourceViews = {
-  /** Those that can be read, as tables. */
+  /** The sources that can be read, as tables. */
   readonly tables: readonly CatalogTable[];
-  /** What is wrong with the others. */
+  /** The problems of the others. */
   readonly problems: readonly { readonly source: string; readonly message: string }[];
 };
 
 /**
- * Makes a view for each source that reads files in place, of this connection alone: the database stays as it is. The files are opened
- * when a query reads them, so new ones that fit a glob are there at once.
+ * Makes a view for each source that reads files in place, only for this connection: the database is not changed. The files are opened
+ * when a query reads them, so new ones that match a glob are visible at once.
  */
 export async function makeSourceViews(
   connection: DuckDBConnection,
@@ -44,7 +44,7 @@ export async function makeSourceViews(
   return { tables, problems };
 }
 
-/** The folders that the files are in: all that DuckDB may open beside its own. */
+/** The folders of the files: the only ones besides its own that DuckDB may read. */
 export function foldersOf(sources: readonly Source[]): string[] {
   const paths = sources.flatMap(({ files }) => files?.paths ?? []);
   return [...new Set(paths.map(path => path.replace(/[*?[{].*$/, '').replace(/[^/]*$/, '')))];
@@ -57,9 +57,9 @@ function readSql({ columns, from = {}, csv }: Source, { paths, format }: SourceF
     ([name, field]) => `${quoteText(from[name] ?? name)}: ${quoteText(textType(name, field))}`,
   );
   const read = format === 'csv' ? 'read_csv' : 'read_json';
-  // All declared types are named, so nothing is guessed: a code such as 007 keeps its zeros.
+  // All types are declared, so nothing is guessed: a code such as 007 keeps its zeros.
   const named = format === 'csv' ? 'types' : 'columns';
-  // DuckDB would read days in the form that other columns of the file have.
+  // Without `date`, DuckDB would read dates in the form of other columns of the file.
   const options = format === 'csv' ? csvOptions({ date: '%Y-%m-%d', ...csv }) : '';
   return `${read}(${list}, ${named} = {${types.join(', ')}}, union_by_name = true${options})`;
 }

@@ -1,4 +1,4 @@
-/** What rows were to come from, and why it can't be read: said without a stack to whoever named it. */
+/** A file or other input of rows that can't be read, and why; shown without a stack. */
 export class UnreadableFileError extends Error {
   override readonly name = 'UnreadableFileError';
 }
