@@ -180,9 +180,14 @@ test.each(Object.entries(growingTexts))('compiles %s in time that grows as the t
     [3_000, 12_000],
     [16_000, 65_536],
   ] as const) {
-    const after = compileMs(textOfLength(text, long), tooShortMs);
+    let [before, after] = [0, Infinity];
+    // On a busy machine one of the two may meet the others' work, and the other one not.
+    for (let attempt = 0; attempt < 3 && after > before * mostGrowth; attempt++) {
+      after = compileMs(textOfLength(text, long), tooShortMs);
+      if (after > tooShortMs) before = compileMs(textOfLength(text, short));
+      else break;
+    }
     if (after <= tooShortMs) continue;
-    const before = compileMs(textOfLength(text, short));
     expect({ long, after, fits: after <= before * mostGrowth }).toMatchObject({
       fits: true,
     });
