@@ -62,6 +62,12 @@ const opening = `
     return #found
   end`;
 
+/**
+ * Milliseconds after which a schedule expires that no gateway records reads in: longer than any key lives. Without it, the schedule of
+ * rows that are asked for under another name by now would stay in Redis: no worker looks after it.
+ */
+const keptMs = 8 * 86_400_000;
+
 /** The operations of the schedule, one script each. Times are those of Redis, not of the workers' hosts. */
 export const warmScripts = {
   /** ARGV: maximum number of keys, half-life; then for each key digest, group, fact, period, lifetime. */
@@ -81,6 +87,7 @@ export const warmScripts = {
     for _ = 1, math.min(redis.call('ZCARD', score) - ARGV[1], ${pageKeys}) do
       forget(redis.call('ZRANGE', score, 0, 0)[1])
     end
+    for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ${keptMs}) end
     return 1`,
   /** ARGV: token, milliseconds. Returns group, milliseconds late, failures, then a page of keys; nothing if none is due; '' to be called again. */
   sqgWarmClaim: `${opening}

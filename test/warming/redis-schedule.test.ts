@@ -31,6 +31,23 @@ test('a Redis that has evicted a part of the schedule gives what is left, and le
   }
 });
 
+test('what nobody reads any more leaves nothing in Redis for good, though no worker looks after it', async () => {
+  const schedule = await openSchedule({ maxKeys: 10 });
+  const [key] = keysOf(1, 'g');
+  await schedule.recordReads([key!]);
+  await setTimeout(5);
+  await schedule.claim('t', 1);
+  await schedule.settle('g', 't', { dueInMs: 1, failures: 1, dropped: [], counts: { runs: 1 } });
+  await schedule.recordReads([key!]);
+  const names = (await redis.command('KEYS *')).match(/sqg:\S+/g) ?? [];
+  expect(names).toHaveLength(7);
+  const sevenDaysMs = 7 * 86_400_000;
+  for (const name of names) {
+    const [leftMs] = /-?\d+/.exec(await redis.command(`PTTL ${name}`)) ?? [];
+    expect(Number(leftMs), name).toBeGreaterThan(sevenDaysMs);
+  }
+});
+
 /** Keys that nobody reads again, each in a group of its own or all in one. */
 const keysOf = (count: number, group?: string) =>
   Array.from({ length: count }, (_, n) => {
