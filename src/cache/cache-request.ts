@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ResultSet } from '../base/rows.ts';
-import type { JoinedCallers } from '../base/turns.ts';
+import type { Joined, JoinedCallers } from '../base/turns.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { QueryParameter } from '../engine/engine.ts';
 import { layoutVersion } from './entry.ts';
@@ -32,7 +32,7 @@ export type CacheRequest = {
   /** The caller among whom turns are shared fairly: the id of an access token. Default: all without one share their turns. */
   readonly caller?: string | undefined;
   /** All callers who wait for the same answer, including those who join later. Default: the caller alone. */
-  readonly joined?: JoinedCallers | undefined;
+  readonly joined?: Joined | undefined;
   /** The caller's SQL as it was sent: error positions refer to it, so only requests with the same text share them. */
   readonly callerSql?: string | undefined;
   readonly lifetimes: Lifetimes;

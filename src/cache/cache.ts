@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
-import type { JoinedCallers } from '../base/turns.ts';
+import type { Joined } from '../base/turns.ts';
 import type { Store } from '../store/store.ts';
 import { createBatchedRead } from './batched-read.ts';
 import type { CacheEvent } from './cache-events.ts';
@@ -246,7 +246,7 @@ async function read(
 }
 
 /** The same request, whose query runs for all callers who have joined it. */
-function runFor(request: CacheRequest, joined: JoinedCallers): CacheRequest {
+function runFor(request: CacheRequest, joined: Joined): CacheRequest {
   const { run, ...load } = request.load;
   return { ...request, joined, load: { ...load, run: signal => run(signal, joined) } };
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
 import { startSpan } from '../base/spans.ts';
-import type { JoinedCallers } from '../base/turns.ts';
+import type { Joined } from '../base/turns.ts';
 import type { Claim } from '../store/store.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey, Load } from './cache-request.ts';
@@ -38,7 +38,7 @@ export type LeasedLoadOptions = {
   readonly endpoint: string;
   readonly key: CacheKey;
   readonly caller?: string | undefined;
-  readonly joined?: JoinedCallers | undefined;
+  readonly joined?: Joined | undefined;
   readonly lifetimes: Lifetimes;
   /** Version of the entry to be replaced. */
   readonly known: string | undefined;
@@ -100,6 +100,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       }
       if (!waiting) emit({ type: 'cache.waiting', endpoint: options.endpoint });
       waiting ??= startSpan('lease wait', { attributes: { 'saved_query.endpoint': options.endpoint } });
+      announce(deps, options);
       const woken = await wait.next(Math.min(claim.forMs + 1, lookMs), signal);
       // Time spent waiting for a query does not count as waiting for the store.
       options.budget.remainingMs = deps.store.budgetMs;
@@ -117,6 +118,13 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
     wait.leave();
     waiting?.end();
   }
+}
+
+/** Tells the gateway that runs the query who waits for it: it need not wait for the turn of that gateway's own callers. */
+function announce({ store }: LeasedLoadDeps, { key: { digest }, joined }: LeasedLoadOptions): void {
+  const tell = (caller: string) =>
+    void store.call('join', { remainingMs: store.budgetMs }, it => it.join(digest, caller));
+  joined?.follow(tell)();
 }
 
 /**
@@ -156,8 +164,9 @@ function claimLease(
 }
 
 async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, token: string): Promise<Loaded> {
-  const { store, emit } = deps;
-  const { endpoint, key, lifetimes, budget } = options;
+  const { store, emit, notifier } = deps;
+  const { endpoint, key, lifetimes, budget, joined } = options;
+  const unfollow = joined && notifier.follow(key.digest, joined.add);
   // Others wait for this lease to end, so the message that ends it is sent whatever time is left; it takes effect even if the reply is late.
   budget.remainingMs = Math.max(1, budget.remainingMs);
   const extending = setInterval(() => {
@@ -185,6 +194,7 @@ async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, tok
     await store.call('release', budget, it => it.release(key.digest, token, failurePayload));
     throw error;
   } finally {
+    unfollow?.();
     clearInterval(extending);
   }
 }

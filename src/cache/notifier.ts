@@ -19,13 +19,19 @@ export type Waiter = {
 export type Notifier = {
   /** Adds a waiter. Call it before asking for the lease, so that no message between the two is missed. */
   join(digest: string): Waiter;
-  /** Passes a store message on to the waiters of its key. */
+  /**
+   * Calls back with each caller who waits, on whatever gateway, for a value that is made here.
+   * @returns stops the callbacks
+   */
+  follow(digest: string, onJoin: (caller: string) => void): () => void;
+  /** Passes a store message on to the waiters of its key, or to those who make its value. */
   notify(message: StoreMessage): void;
 };
 
 /** Makes a notifier without waiters. */
 export function createNotifier(): Notifier {
   const waiters = new Map<string, Set<(wakeup: Wakeup) => void>>();
+  const makers = new Map<string, Set<(caller: string) => void>>();
 
   function join(digest: string): Waiter {
     const ofKey = waiters.get(digest) ?? new Set();
@@ -60,7 +66,17 @@ export function createNotifier(): Notifier {
 
   return {
     join,
+    follow(digest, onJoin) {
+      const ofKey = makers.get(digest) ?? new Set();
+      makers.set(digest, ofKey);
+      ofKey.add(onJoin);
+      return () => {
+        ofKey.delete(onJoin);
+        if (ofKey.size === 0 && makers.get(digest) === ofKey) makers.delete(digest);
+      };
+    },
     notify(message) {
+      if (message.type === 'joined') for (const join of makers.get(message.key) ?? []) join(message.caller);
       if (message.type === 'published') wakeAll(message.key, { type: 'published' });
       if (message.type === 'released')
         wakeAll(message.key, { type: 'released', failurePayload: message.failurePayload });

@@ -1,6 +1,6 @@
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
-import { createJoined, type Joined, type JoinedCallers } from '../base/turns.ts';
+import { createJoined, type Joined } from '../base/turns.ts';
 
 /**
  * Runs one load for any number of requests for the same key at the same time.
@@ -10,7 +10,7 @@ import { createJoined, type Joined, type JoinedCallers } from '../base/turns.ts'
 export type SingleFlight<T> = (
   key: string,
   signal: AbortSignal,
-  load: (signal: AbortSignal, joined: JoinedCallers) => Promise<T>,
+  load: (signal: AbortSignal, joined: Joined) => Promise<T>,
   caller?: string,
 ) => Promise<T>;
 

@@ -88,6 +88,7 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
     async release(key, token, failurePayload) {
       if (endLease(key, token)) broadcast({ type: 'released', key, failurePayload });
     },
+    join: async (key, caller) => broadcast({ type: 'joined', key, caller }),
     async remove(key) {
       leases.delete(key);
       values.set(key, pack(randomBytes(versionBytes)), { ttl: tombstoneMs });

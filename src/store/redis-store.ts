@@ -69,17 +69,15 @@ export function createRedisStore({ url, warehouse, deadlineMs = 50 }: RedisStore
         client.sqgRelease(valueKey(key), leaseKey(key), token, channel, message),
       );
     },
+    async join(key, caller) {
+      await answer({ name: 'PUBLISH' }, () =>
+        client.publish(channel, toText({ type: 'joined', key, caller })),
+      );
+    },
     async remove(key) {
-      const message = toText({ type: 'removed', key });
+      const message = [channel, toText({ type: 'removed', key })] as const;
       await answer(script('sqgRemove', valueKey(key)), () =>
-        client.sqgRemove(
-          valueKey(key),
-          leaseKey(key),
-          randomBytes(versionBytes),
-          tombstoneMs,
-          channel,
-          message,
-        ),
+        client.sqgRemove(valueKey(key), leaseKey(key), randomBytes(versionBytes), tombstoneMs, ...message),
       );
     },
     async bumpGeneration(group) {

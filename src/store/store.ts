@@ -26,6 +26,8 @@ export type Store = {
    * @param failurePayload sent to the waiters
    */
   release(key: string, token: string, failurePayload: string): Promise<void>;
+  /** Tells the holder of a key's lease, whichever gateway it is, that a caller waits for the value. */
+  join(key: string, caller: string): Promise<void>;
   /**
    * Replaces a key's value by a tombstone and ends its lease: a value being made under the lease can no longer be published.
    * The tombstone is only a new version, so that a removed key can be distinguished from one that the store has lost.
@@ -75,6 +77,7 @@ export type Claim =
 export type StoreMessage =
   | { readonly type: 'published' | 'removed'; readonly key: string }
   | { readonly type: 'released'; readonly key: string; readonly failurePayload: string }
+  | { readonly type: 'joined'; readonly key: string; readonly caller: string }
   | { readonly type: 'group'; readonly group: string; readonly generation: string }
   /** Messages arrive from now on; some may have been missed before. */
   | { readonly type: 'connected' }

@@ -62,6 +62,7 @@ function connect(scheduler: Scheduler, store: Store, received: (message: StoreMe
     extend: (...args) => call(() => store.extend(...args)),
     publish: (...args) => call(() => store.publish(...args)),
     release: (...args) => call(() => store.release(...args)),
+    join: (...args) => call(() => store.join(...args)),
     remove: (...args) => call(() => store.remove(...args)),
     bumpGeneration: (...args) => call(() => store.bumpGeneration(...args)),
     ping: () => call(() => store.ping()),

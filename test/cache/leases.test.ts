@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
+import type { CacheRequest } from '../../src/cache/cache-request.ts';
 import { guardStore } from '../../src/cache/guarded-store.ts';
 import { loadWithLease } from '../../src/cache/leased-load.ts';
 import { createNotifier } from '../../src/cache/notifier.ts';
@@ -75,6 +76,30 @@ describe('the gateways that wait', () => {
     gate.resolve();
     expect(await answers).toEqual(['miss {"result":[{"n":1}]}', 'miss {"result":[{"n":1}]}']);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('contract 11.1: tell the one that runs the query whose requests wait, those that come later too', async () => {
+    const [one, two] = [openCache({ clock, store: shared }), openCache({ clock, store: shared })];
+    const { request } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    const told: string[] = [];
+    const run: CacheRequest['load']['run'] = async (_signal, joined) => {
+      joined?.follow(caller => told.push(caller));
+      await gate.promise;
+      return rowsOf(1);
+    };
+    const askAs = (gateway: typeof one, caller: string) =>
+      ask(gateway, { ...request, caller, load: { run } });
+    const answers = [askAs(one, 'a')];
+    await settle();
+    answers.push(askAs(two, 'a'), askAs(two, 'b'));
+    await settle();
+    expect(told).toEqual(['a', 'b']);
+    answers.push(askAs(two, 'c'));
+    await pass(1100);
+    expect(told).toEqual(['a', 'b', 'c']);
+    gate.resolve();
+    expect(new Set(await Promise.all(answers))).toEqual(new Set(['miss {"result":[{"n":1}]}']));
   });
 
   test('take over at once if the entry is invalidated meanwhile', async () => {

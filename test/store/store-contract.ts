@@ -236,12 +236,14 @@ export function describeStoreContract(name: string, open: () => Promise<Opened>)
         await put(store, 'é', valueWith('1'));
         await claim(store, 'é', 'a', valueWith('1'));
         await store.release('é', 'a', 'BAD_USER_INPUT');
+        await store.join('é', 'ü');
         await store.remove('é');
         for (const received of subscribers) {
-          await vi.waitFor(() => expect(received).toHaveLength(3));
+          await vi.waitFor(() => expect(received).toHaveLength(4));
           expect(received).toEqual([
             { type: 'published', key: 'é' },
             { type: 'released', key: 'é', failurePayload: 'BAD_USER_INPUT' },
+            { type: 'joined', key: 'é', caller: 'ü' },
             { type: 'removed', key: 'é' },
           ]);
         }
