@@ -33,8 +33,9 @@ export async function writeOpenApi(endpoints: readonly EndpointDefinition[]): Pr
   const turns = takeTurns();
   const paths: string[] = [];
   const schemas = [membersOf(components.schemas)];
+  const idOf = operationIds(endpoints);
   for (const endpoint of endpoints) {
-    paths.push(membersOf(Object.fromEntries(pathsOf(endpoint))));
+    paths.push(membersOf(Object.fromEntries(pathsOf(endpoint, idOf))));
     schemas.push(membersOf({ [`${graphqlTypeName(endpoint.name)}Row`]: rowSchema(endpoint) }));
     while (turns.isOver()) await turns.next();
   }
@@ -45,8 +46,27 @@ export async function writeOpenApi(endpoints: readonly EndpointDefinition[]): Pr
 /** The members of an object as JSON, without its braces. */
 const membersOf = (members: object) => JSON.stringify(members).slice(1, -1);
 
-function pathsOf(endpoint: EndpointDefinition): [string, object][] {
+type IdOf = (name: string, suffix: string) => string;
+
+/** Names each operation once: `a` by POST would have the name of `a.post`, which is a saved query's own. */
+function operationIds(endpoints: readonly EndpointDefinition[]): IdOf {
+  const taken = new Set(endpoints.map(({ name }) => graphqlTypeName(name)));
+  return (name, suffix) => {
+    let id = graphqlTypeName(name) + suffix;
+    while (suffix !== '' && taken.has(id)) id += '_';
+    taken.add(id);
+    return id;
+  };
+}
+
+function pathsOf(endpoint: EndpointDefinition, idOf: IdOf): [string, object][] {
   const { name, id, sandbox } = endpoint;
+  const operation = (suffix: string, more: string) => ({
+    operationId: idOf(name, suffix),
+    tags: [name],
+    summary: endpoint.description,
+    description: more,
+  });
   const typed = rowsOf({ $ref: `#/components/schemas/${graphqlTypeName(name)}Row` });
   const any = rowsOf(
     sandbox ? { type: 'object', additionalProperties: true } : typed.properties.result.items,
@@ -55,12 +75,12 @@ function pathsOf(endpoint: EndpointDefinition): [string, object][] {
   const alsoSql = sandbox ? ' SQL of your own, which a GET takes as `sql`, is described at POST.' : '';
   const byName = {
     get: {
-      ...operation(endpoint, '', `At most ${endpoint.maxRows} rows.${alsoSql}`),
+      ...operation('', `At most ${endpoint.maxRows} rows.${alsoSql}`),
       parameters: [...queryParameters(endpoint), ref('format'), ref('ifNoneMatch'), ...headerParameters],
       responses: { 200: rowsResponse(endpoint, typed), 304: notModified, ...failures },
     },
     post: {
-      ...operation(endpoint, 'Post', sandbox ? sqlText(endpoint) : 'The parameters as a JSON object.'),
+      ...operation('Post', sandbox ? sqlText(endpoint) : 'The parameters as a JSON object.'),
       parameters: [ref('explain'), ref('format'), ...headerParameters],
       requestBody: { required: true, content: { 'application/json': { schema: bodySchema(endpoint) } } },
       responses: { 200: rowsResponse(endpoint, { anyOf: [any, explained] }), ...failures },
@@ -68,7 +88,7 @@ function pathsOf(endpoint: EndpointDefinition): [string, object][] {
   };
   const own = sandbox ? [sandboxSql(endpoint)] : [];
   const byId = {
-    ...operation(endpoint, 'ById', 'The same by the UUID, which stays when the name changes.'),
+    ...operation('ById', 'The same by the UUID, which stays when the name changes.'),
     parameters: [
       ...queryParameters(endpoint),
       ...own,
@@ -81,7 +101,7 @@ function pathsOf(endpoint: EndpointDefinition): [string, object][] {
   };
   const postById = {
     ...byName.post,
-    ...operation(endpoint, 'PostById', 'The same by the UUID, which stays when the name changes.'),
+    ...operation('PostById', 'The same by the UUID, which stays when the name changes.'),
   };
   return [
     [`/api/endpoints/query/${name}`, byName],
@@ -99,15 +119,6 @@ const failures = {
   '4XX': { $ref: '#/components/responses/error' },
   '5XX': { $ref: '#/components/responses/error' },
 };
-
-function operation({ name, description }: EndpointDefinition, suffix: string, more: string): object {
-  return {
-    operationId: graphqlTypeName(name) + suffix,
-    tags: [name],
-    summary: description,
-    description: more,
-  };
-}
 
 function rowsOf(items: object) {
   return {

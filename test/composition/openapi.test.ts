@@ -24,6 +24,19 @@ test('is JSON with the paths and rows of each saved query, and without any of th
   expect(await partsOf()).toEqual([[], [], schemes]);
 });
 
+test('no two operations have one id, whatever saved queries are called', async () => {
+  const names = ['a', 'a.by-id', 'a.post', 'a.post-by-id', 'a.post.by-id.post'];
+  const one = definitionOf('a');
+  const all = names.map((name, at) => ({ ...one, name, id: `00000000-0000-4000-8000-00000000000${at}` }));
+  const { paths } = JSON.parse(await writeOpenApi(all));
+  const ids = Object.values<Record<string, { operationId: string }>>(paths).flatMap(path =>
+    Object.values(path).map(({ operationId }) => operationId),
+  );
+  expect(ids).toHaveLength(4 * names.length);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids).toEqual(expect.arrayContaining(['A', 'AById', 'APost', 'APostById']));
+});
+
 test('bounds and defaults of 64-bit integers are numbers with all their digits, and infinities bound nothing', async () => {
   const bounds = "min: '-9223372036854775808', max: '9223372036854775807', default: '9007199254740993'";
   const header = `parameters:
@@ -41,7 +54,8 @@ test('bounds and defaults of 64-bit integers are numbers with all their digits, 
 });
 
 test('contract 11.2: the document of thousands of saved queries is written in slices', async () => {
-  const many = Array(2000).fill(definitionOf('logs.all'));
+  const one = definitionOf('logs.all');
+  const many = Array.from({ length: 2000 }, (_, at) => ({ ...one, name: `logs.all${at}` }));
   const { user, system } = process.threadCpuUsage();
   const { turnMs } = await longestTurn(() => writeOpenApi(many));
   const after = process.threadCpuUsage();
