@@ -322,7 +322,7 @@ async function openGraphql(config: Config, { pipeline, endpoints, store, emit, p
     pipeline,
     endpoints,
     page: isGraphiqlServed(config) ? acceptEncoding => pages?.page('graphiql', acceptEncoding) : undefined,
-    persisted: { listed, documents: createDocumentStore(store) },
+    persisted: { listed, documents: createDocumentStore(store, pipeline.clock) },
     onFault: (requestId, cause) => emit({ type: 'http.bug', requestId, cause }),
     onRefused: code => emit({ type: 'http.refused', code }),
   });

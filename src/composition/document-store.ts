@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import type { Clock } from '../base/clock.ts';
 import { type DocumentStore, sha256 } from '../graphql/persisted-operations.ts';
 import { type Store, versionBytes } from '../store/store.ts';
 
@@ -10,16 +11,35 @@ const maxTotalLength = 2 * 1024 * 1024;
 /** Milliseconds for which the store keeps a document after it was sent in full. */
 const ttlMs = 7 * 86_400_000;
 
+/** Bytes of new documents that go to the store in a minute: it holds the entries of all callers too, which documents cost nothing to push out. */
+const maxMinuteBytes = 1024 * 1024;
+
+/** Bytes that a document takes in the store beside its text. */
+const overheadBytes = 500;
+
 /**
- * Keeps the documents of automatic persisted queries in this process, and in the store for all gateways. While the store does not answer, a
- * client is asked for the whole document again.
+ * Keeps the documents of automatic persisted queries in this process, and in the store for all gateways. While the store does not answer, or
+ * too many new documents come, a client is asked for the whole document again.
  */
-export function createDocumentStore(store: Pick<Store, 'read' | 'claim' | 'publish'>): DocumentStore {
+export function createDocumentStore(
+  store: Pick<Store, 'read' | 'claim' | 'publish'>,
+  clock: Clock,
+): DocumentStore {
   const own = new LRUCache<string, string>({
     maxSize: maxTotalLength,
     sizeCalculation: text => text.length + 100,
   });
   const keyOf = (hash: string) => `document:${hash}`;
+  let minute = 0;
+  let minuteBytes = 0;
+
+  /** Whether the store has room for a new document in this minute. */
+  function takesNew(text: string): boolean {
+    const now = Math.floor(clock.now() / 60_000);
+    if (now !== minute) [minute, minuteBytes] = [now, 0];
+    minuteBytes += Buffer.byteLength(text) + overheadBytes;
+    return minuteBytes <= maxMinuteBytes;
+  }
 
   async function publish(hash: string, text: string): Promise<void> {
     const token = randomUUID();
@@ -43,7 +63,7 @@ export function createDocumentStore(store: Pick<Store, 'read' | 'claim' | 'publi
     keep(hash, text) {
       if (text.length > maxLength || own.has(hash)) return;
       own.set(hash, text);
-      publish(hash, text).catch(() => undefined);
+      if (takesNew(text)) publish(hash, text).catch(() => undefined);
     },
   };
 }

@@ -3,10 +3,13 @@ import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { writeOperations } from '../../src/commands/write-operations.ts';
+import { createDocumentStore } from '../../src/composition/document-store.ts';
 import { readOperationList } from '../../src/graphql/operation-list.ts';
+import { createMemoryStore } from '../../src/store/memory-store.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const rows = {
@@ -84,6 +87,25 @@ describe('an automatic persisted query', () => {
     expect(await askAsALink(one)).toEqual({ sent: 1, data });
     const next = `${query} # another`;
     expect(await askAsALink(one, next)).toEqual({ sent: 2, data });
+  });
+
+  test('contract 11.3: new ones push out no entries: 1 MiB of them a minute goes to the store', async () => {
+    const clock = createStandingClock('2026-01-15T12:00:00Z');
+    const store = createMemoryStore({ maxBytes: 64 * 1024 * 1024, clock });
+    const documents = createDocumentStore(store, clock);
+    const texts = Array.from({ length: 40 }, (_, at) => `{ __typename } # ${at}${'x'.repeat(64_000)}`);
+    const known = async () => {
+      const found = texts.map(text => createDocumentStore(store, clock).find(sha256(text)));
+      return (await Promise.all(found)).filter(text => text !== undefined).length;
+    };
+    for (const text of texts) documents.keep(sha256(text), text);
+    await expect.poll(known).toBe(16);
+    clock.advance(60_000);
+    const late = texts.at(-1)!.replace('# ', '# late ');
+    documents.keep(sha256(late), late);
+    await expect.poll(() => createDocumentStore(store, clock).find(sha256(late))).toBe(late);
+    // Here it is known as before.
+    expect(await documents.find(sha256(texts.at(-1)!))).toBe(texts.at(-1));
   });
 
   test('is kept only if it is valid, and under its own hash', async () => {
