@@ -1,8 +1,9 @@
-import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openCheckingEngine } from '../../src/commands/checks/open-checking-engine.ts';
 import { readConfig } from '../../src/composition/config.ts';
 import { prepareData } from '../../src/composition/prepare-data.ts';
@@ -17,8 +18,8 @@ import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { askFile } from './ask-file.ts';
 
-const source = (columns: string) =>
-  `name: shop.orders\ntime: placed\ncolumns: { placed: TIMESTAMP, ${columns} }\n`;
+const source = (columns: string, name = 'shop.orders') =>
+  `name: ${name}\ntime: placed\ncolumns: { placed: TIMESTAMP, ${columns} }\n`;
 
 async function* lines(...texts: string[]) {
   yield* texts;
@@ -26,11 +27,15 @@ async function* lines(...texts: string[]) {
 
 /** A data folder whose rows are in two files, over the nine sources and one with these columns. */
 async function openFolder(columns: string) {
-  const directory = await temporaryDirectory();
+  return openFolderIn(await temporaryDirectory(), columns);
+}
+
+async function openFolderIn(directory: string, columns: string) {
   const databasePath = join(directory, 'logs.duckdb');
   const SOURCES_DIR = join(directory, 'sources');
   await cp(ownSources, SOURCES_DIR, { recursive: true });
-  const declare = (text: string) => writeFile(join(SOURCES_DIR, 'shop.orders.yaml'), source(text));
+  const declare = (text: string, name?: string) =>
+    writeFile(join(SOURCES_DIR, `${name ?? 'shop.orders'}.yaml`), source(text, name));
   await declare(columns);
   const config = readConfig({ DATA_DIR: directory, SOURCES_DIR, SAMPLE_ROWS: '0' });
   const deps = { clock: createStandingClock(), emit: () => undefined, onProgress: () => undefined };
@@ -48,11 +53,13 @@ async function openFolder(columns: string) {
     directory,
     SOURCES_DIR,
     declare,
-    /** Stores a row for the source as it is declared now. */
-    async load(line: string) {
+    /** Stores rows for each of these sources as it is declared now. */
+    async load(rows: Readonly<Record<string, readonly string[]>>) {
       const own = readSources(SOURCES_DIR);
-      const source = own.find(({ name }) => name === 'shop.orders')!;
-      await acceptRows({ folder: rowsFolderOf(databasePath), source, lines: lines(line) });
+      for (const [of, some] of Object.entries(rows)) {
+        const source = own.find(({ name }) => name === of)!;
+        await acceptRows({ folder: rowsFolderOf(databasePath), source, lines: lines(...some) });
+      }
       const events: object[] = [];
       while (await storeAccepted({ databasePath, sources: own, emit: event => void events.push(event) }));
       expect(events).toEqual([]);
@@ -130,7 +137,9 @@ test('columns that are declared in another letter case than before are the same 
     'Total: INT64, Items: { type: STRUCT, repeated: true, fields: { name: STRING, n: INT64 } }',
   );
   await folder.start();
-  await folder.load('{"placed":"2026-01-15T11:00:00Z","Total":2,"Items":[{"name":"a","n":1},{"name":"b"}]}');
+  await folder.load({
+    'shop.orders': ['{"placed":"2026-01-15T11:00:00Z","Total":2,"Items":[{"name":"a","n":1},{"name":"b"}]}'],
+  });
   const asked =
     'SELECT total::INT AS total, to_json(list_transform(items, lambda i: i.name)) AS names FROM "shop.orders" ORDER BY 1';
   expect(await folder.ask(asked)).toEqual([
@@ -139,7 +148,8 @@ test('columns that are declared in another letter case than before are the same 
   ]);
 });
 
-test.each([
+/** A type before, another one after it, a value of each in JSON, and both as they are stored then. */
+const changes = [
   ['INT64', 'NUMERIC', '7', '"1.5"', ['7.000000000', '1.500000000']],
   ['INT64', 'FLOAT64', '7', '1.5', ['7.0', '1.5']],
   ['DATE', 'TIMESTAMP', '"2026-01-15"', '"2026-01-15T10:00:00Z"', ['2026-01-15 00:00:00+00', '2026-01-15 10:00:00+00']],
@@ -148,17 +158,42 @@ test.each([
   ['{ type: STRUCT, fields: { a: STRING } }', '{ type: STRUCT, repeated: true, fields: { a: STRING } }', '{"a":"x"}', '[{"a":"y"},{"a":"z"}]', ["[{'_p': true, 'a': x}]", "[{'_p': true, 'a': y}, {'_p': true, 'a': z}]"]],
   ['STRING', '{ type: STRING, repeated: true }', '"x"', '["a","b"]', ['x', '["a","b"]']],
   ['STRING', '{ type: STRUCT, fields: { a: STRING } }', '"x"', '{"a":"y"}', ['x', '{"a":"y"}']],
-])('a column that was %s and is declared as %s loses nothing of its rows', async (before, after, first, second, stored) => {
-  const folder = await openFolder('total: INT64');
-  await folder.declare(`total: INT64, value: ${before}`);
-  await folder.start();
-  await folder.load(`{"placed":"2026-01-15T11:00:00Z","total":2,"value":${first}}`);
-  await folder.declare(`total: INT64, value: ${after}`);
-  await folder.start();
-  await folder.load(`{"placed":"2026-01-15T12:00:00Z","total":3,"value":${second}}`);
-  const found = await folder.ask(`SELECT value::VARCHAR AS value FROM "shop.orders" WHERE total > 1 ORDER BY total`);
-  expect(found.map(({ value }) => value)).toEqual(stored);
-}); // biome-ignore format: a table
+] as const; // biome-ignore format: a table
+
+describe('a column that changes its type', () => {
+  let directory: string;
+  let folder: Awaited<ReturnType<typeof openFolderIn>>;
+  const nameOf = (at: number) => `changed.n${at}`;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'new-layout-'));
+    folder = await openFolderIn(directory, 'total: INT64');
+    // A source for each, so that none has to do with another; two starts for all of them. Each has a row without the value, too.
+    for (const step of [0, 1]) {
+      for (const [at, change] of changes.entries())
+        await folder.declare(`total: INT64, value: ${change[step]}`, nameOf(at));
+      await folder.start();
+      const rows = changes.map((change, at) => [
+        nameOf(at),
+        [
+          '{"placed":"2026-01-15T09:00:00Z"}',
+          `{"placed":"2026-01-15T1${step}:00:00Z","total":${step},"value":${change[2 + step]}}`,
+        ],
+      ]);
+      await folder.load(Object.fromEntries(rows));
+    }
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  test.each(changes.map(([before, after, , , stored], at) => [before, after, stored, at] as const))(
+    'a column that was %s and is declared as %s loses nothing of its rows',
+    async (_before, _after, stored, at) => {
+      const found = await folder.ask(
+        `SELECT value::VARCHAR AS value FROM "${nameOf(at)}" WHERE total IS NOT NULL ORDER BY total`,
+      );
+      expect(found.map(({ value }) => value)).toEqual(stored);
+    },
+  );
+});
 
 test('a source whose name is in another letter case than before holds up no other', async () => {
   const folder = await openFolder('total: INT64');
