@@ -113,6 +113,7 @@ test('a source whose file is wrong is found, and what reads other sources is loo
 
 test('the token of a first start is one, until another is issued', async () => {
   const clinic = await openClinic();
+  await clinic.makeDatabase();
   await writeFile(join(clinic.config.DATA_DIR, 'sample-token'), 'sample_x\n');
   expect((await clinic.examine()).text).toContain('ok     access tokens: the one of the first start');
   await clinic.issue('2026-01-01T00:00:00Z');
@@ -121,6 +122,7 @@ test('the token of a first start is one, until another is issued', async () => {
 
 test('the private token of a self-hosted Supabase is one', async () => {
   const clinic = await openClinic({ LOGFLARE_PRIVATE_ACCESS_TOKEN: 'private' });
+  await clinic.makeDatabase();
   const given = /^ok {5}access tokens: 0 accepted, .*, and what the environment gives$/m;
   expect((await clinic.examine()).text).toMatch(given);
   await clinic.issue('2026-01-01T00:00:00Z');
@@ -189,12 +191,14 @@ test('a saved query that is broken is found by file and line', async () => {
 
 test('a Redis that is not there, or has another password, is found with the reason', async () => {
   const clinic = await openClinic({ REDIS_URL: 'redis://127.0.0.1:1' });
+  await clinic.makeDatabase();
   expect((await clinic.examine()).text).toMatch(
     /WRONG {2}Redis: no connection .*ECONNREFUSED.*\n +to do: start the Redis of REDIS_URL/,
   );
   const redis = await startRedisServer({ lock: { password: 'right' } });
   onTestFinished(() => redis.stop());
   const locked = await openClinic({ REDIS_URL: redis.url.replace('right', 'wrong') });
+  await locked.makeDatabase();
   expect((await locked.examine()).text).toMatch(/WRONG {2}Redis: no connection .*(?:WRONGPASS|NOAUTH)/);
 });
 
@@ -202,6 +206,7 @@ test('a Redis that would refuse writes when it is full is found', async () => {
   const redis = await startRedisServer();
   onTestFinished(() => redis.stop());
   const clinic = await openClinic({ REDIS_URL: redis.url });
+  await clinic.makeDatabase();
   await redis.command('CONFIG SET maxmemory 100mb maxmemory-policy noeviction');
   expect((await clinic.examine()).text).toMatch(/WRONG {2}Redis: .*noeviction\n +to do: set maxmemory/);
   await redis.command('CONFIG SET maxmemory-policy allkeys-lru');
@@ -209,6 +214,7 @@ test('a Redis that would refuse writes when it is full is found', async () => {
     /ok {5}Redis: answers; maxmemory 100.00M, policy allkeys-lru/,
   );
   const holding = await openClinic({ REDIS_URL: redis.url, TOKENS_STORE: 'redis' });
+  await holding.makeDatabase();
   expect((await holding.examine()).text).toMatch(
     /WRONG {2}Redis: .*allkeys-lru\n +to do: set .*volatile-lru/,
   );

@@ -11,8 +11,8 @@ import { engineSettings } from './engine-settings.ts';
 
 /** DuckDB looks for an interrupt between two vectors of rows: this one has many. */
 const endless = 'SELECT count(*)::VARCHAR FROM range(1000000000) a, range(1000) b';
-/** Sorts more than fits into 128 MB. */
-const spilling = `SELECT count(*)::VARCHAR FROM (SELECT row_number() OVER (ORDER BY s) FROM (SELECT sha256(n::VARCHAR) AS s FROM range(1500000) t(n)))`;
+/** Sorts more than fits into 64 MB. */
+const spilling = `SELECT count(*)::VARCHAR FROM (SELECT row_number() OVER (ORDER BY s) FROM (SELECT sha256(n::VARCHAR) AS s FROM range(600000) t(n)))`;
 const answer = "SELECT '42'";
 
 const never = new AbortController().signal;
@@ -146,16 +146,16 @@ test('after kill -9 the query of that process fails, and later ones succeed in a
 });
 
 test('what does not fit into memory goes to a folder of the process, which ends with it', async () => {
-  const { run, spills, pool } = await openPool();
+  const { run, spills, pool } = await openPool({ memoryLimitMb: 64 });
   const [one, other] = [run(spilling), run(spilling)];
   await expect.poll(spills).toHaveLength(2);
-  expect([await one, await other]).toEqual(['[1500000]', '[1500000]']);
+  expect([await one, await other]).toEqual(['[600000]', '[600000]']);
   await pool.close();
   expect(await spills()).toEqual([]);
 });
 
 test('a query may use so much disk and no more', async () => {
-  const { run } = await openPool({ spillLimitMb: 16 });
+  const { run } = await openPool({ memoryLimitMb: 64, spillLimitMb: 16 });
   await expect(run(spilling)).rejects.toThrow(/^Out of Memory Error/);
 });
 
