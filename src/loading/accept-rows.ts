@@ -5,60 +5,60 @@ import type { EpochUnit } from '../endpoints/read-epoch.ts';
 import type { Source } from '../endpoints/sources.ts';
 import { writeRowsFile } from './accepted-rows.ts';
 
-/** What came of rows that were handed over. */
+/** The result of accepting rows. */
 export type Acceptance = {
   /** Rows that are on disk. */
   readonly rows: number;
   readonly rejected: number;
   /** The first of the rejected lines, which count from 1. */
   readonly problems: readonly { readonly line: number; readonly reason: string }[];
-  /** Dotted paths of fields that the source does not have, each once. */
+  /** Dotted paths of fields that the source lacks, without duplicates. */
   readonly ignoredFields: readonly string[];
   /** The units of times that are counts, by dotted path. */
   readonly epochUnits: Readonly<Record<string, readonly EpochUnit[]>>;
 };
 
-/** A row of a format without a line for each. */
+/** A row of a format other than one line per row. */
 export type ReadRow = {
   /** Where it begins, counted from 1. */
   readonly line: number;
   readonly text: string;
-  /** Absent: the text is no row, for this reason. */
+  /** Absent if the text is not a row, for the reason given. */
   readonly row?: Record<string, unknown>;
   readonly problem?: string;
 };
 
 type AcceptOptions = {
   readonly folder: string;
-  /** Who sends the rows, as `senderMark` says it. Default: nobody. */
+  /** The `senderMark` of the sender. Default: none. */
   readonly sender?: string;
   readonly source: Source;
-  /** Lines of JSON, of which empty ones do not count; or rows that were read already. */
+  /** Lines of JSON, where empty ones are ignored; or rows that were parsed already. */
   readonly lines: AsyncIterable<string | ReadRow>;
-  /** Whether all earlier rows of the source go away. Default false. */
+  /** Whether all earlier rows of the source are removed. Default false. */
   readonly replaces?: boolean;
   /** Whether the rows are only checked. Default false. */
   readonly isDryRun?: boolean;
-  /** Lines that may be empty, or rejected; with more of them all is refused. Default: any number. */
+  /** Maximum empty or rejected lines; if there are more, everything is refused. Default: any number. */
   readonly maxUseless?: number;
   /** Called for each rejected line. */
   readonly onReject?: (line: number, reason: string, text: string) => void;
-  /** Called now and then with the number of good rows. */
+  /** Called now and then with the number of valid rows. */
   readonly onProgress?: (rows: number) => void;
 };
 
-/** Too many lines are no rows: reading on would be work for nothing. */
+/** Too many lines are not rows; the rest is not read. */
 export class TooManyUselessError extends Error {}
 
-/** Rows and characters of one block, whichever comes first: bounds the memory of whoever stores it. */
+/** Maximum rows and characters of one block: limits the memory of the process that stores it. */
 const blockRows = 5000;
 const blockCharacters = 4 * 1024 * 1024;
 
-/** Rejected lines, and fields that were ignored, that are named. */
+/** Maximum rejected lines, and ignored fields, that are named. */
 const maxNamed = 10;
 
 /**
- * Checks rows against their source, and puts the good ones on disk: all of them when this resolves, or none.
+ * Checks rows against their source, and puts the valid ones on disk: all of them when this resolves, or none.
  * @throws the system's error, such as ENOSPC
  */
 export async function acceptRows({
@@ -106,13 +106,13 @@ export async function acceptRows({
       }
       try {
         const row = JSON.stringify(normaliseRow(source, read(given), block.findings));
-        // It is stored as one line.
+        // A row is stored as one line.
         if (row.length > maxLineLength)
           throw new RowError(`takes more than ${maxLineLength} characters as a row of ${source.name}`);
         block.rows.push(row);
         block.characters += row.length;
       } catch (error) {
-        // A RangeError: what is too deep or too long for whoever reads it.
+        // A RangeError: too deeply nested, or too long, to be parsed.
         const isOfLine = [RowError, SyntaxError, RangeError].some(kind => error instanceof kind);
         if (!isOfLine || !(error instanceof Error)) throw error;
         rejected++;
@@ -142,10 +142,10 @@ function createReader({ load, columns }: Source): (line: string | ReadRow) => un
       return load ? mapRow(load, line.row) : line.row;
     }
     if (!load) return parse(line);
-    // The line may end as Windows ends it.
+    // The line may have a Windows ending.
     const fields = load.pattern ? load.pattern.exec(line.replace(/\r$/, ''))?.groups : parse(line);
     if (fields === undefined) throw new RowError('does not fit the pattern of the source');
-    // What is no object is refused as a row.
+    // Anything but an object is refused as a row.
     const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields);
     return isObject ? mapRow(load, { ...fields }) : fields;
   };

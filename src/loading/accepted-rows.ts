@@ -7,21 +7,21 @@ import { dataFolderMode } from '../duckdb/data-folder/folder-format.ts';
 import { splitLines } from '../duckdb/split-lines.ts';
 
 /**
- * Rows that were accepted and are not in both files of the database yet: files in a folder beside it. A file is there as a whole or not
- * at all, and its name is never used again.
+ * The folder of accepted rows that are not in both files of the database yet. A file in it is either complete or absent, and its name is
+ * never used again.
  */
 export function rowsFolderOf(databasePath: string): string {
   return join(dirname(databasePath), 'rows');
 }
 
-/** Rows of one source in their normal form, each the JSON text of an object. */
+/** Rows of one source in their normal form, each as the JSON text of an object. */
 export type RowsBlock = {
   readonly source: string;
   /** Dotted paths of records that hold more than one element in some row. */
   readonly severalElements: readonly string[];
-  /** Whether all earlier rows of the source go away first. */
+  /** Whether all earlier rows of the source are removed first. */
   readonly replaces: boolean;
-  /** Whether the rows brought their generated columns: one that is there already is the same row. Default false. */
+  /** Whether the rows came with values for generated columns: one whose values are stored already is the same row. Default false. */
   readonly hasOwnIds?: boolean;
   readonly rows: readonly string[];
 };
@@ -31,20 +31,20 @@ export type RowsFile = {
   readonly name: string;
   readonly bytes: number;
   readonly acceptedMs: number;
-  /** Who sent the rows, as `senderMark` says it; empty: nobody that has a share of what may wait. */
+  /** The `senderMark` of the sender; empty for rows that count against no sender's share. */
   readonly sender: string;
 };
 
 const ending = '.rows';
 
-/** Tells senders apart in the names of files, whatever their own names are. Two may have one mark: they share what may wait of either. */
+/** A short mark by which file names distinguish senders, whatever their names. Two senders may have the same mark and then share their limit. */
 export function senderMark(sender: string): string {
   return createHash('sha256').update(sender).digest('hex').slice(0, 8);
 }
 
 /**
- * The accepted files in the order of their acceptance.
- * @param known files that were listed before, by name: they stay as they are. Default: none
+ * Lists the accepted files in the order of their acceptance.
+ * @param known files that were listed before, by name; they never change. Default: none
  */
 export async function listRowsFiles(
   folder: string,
@@ -61,7 +61,7 @@ export async function listRowsFiles(
       files.push(before);
       continue;
     }
-    // Another process may have finished with it.
+    // Another process may have removed it.
     const found = await stat(join(folder, name)).catch(() => undefined);
     if (!found) continue;
     const sender = /-([\da-f]{8})\.rows$/.exec(name)?.[1] ?? '';
@@ -82,7 +82,7 @@ export function createRowsList(folder: string): () => Promise<RowsFile[]> {
 
 /**
  * Reads a file block by block.
- * @throws Error if it is torn: none is without a block
+ * @throws Error if it is incomplete; a complete file has at least one block
  */
 export async function* readBlocks(folder: string, name: string): AsyncIterable<RowsBlock> {
   let block: (Omit<RowsBlock, 'rows'> & { readonly length: number }) | undefined;
@@ -105,14 +105,14 @@ export type RowsFileWriter = {
   /** Name of the file once it is kept. */
   readonly name: string;
   add(block: RowsBlock): Promise<void>;
-  /** The rows are on disk when this resolves, and stay there whatever happens. */
+  /** Keeps the file: the rows are durably on disk when this resolves. */
   keep(): Promise<void>;
   discard(): Promise<void>;
 };
 
 /**
- * Begins a file.
- * @param sender as `senderMark` says it. Default: nobody
+ * Starts to write a file.
+ * @param sender the `senderMark` of the sender. Default: none
  */
 export async function writeRowsFile(folder: string, sender = ''): Promise<RowsFileWriter> {
   await mkdir(folder, { recursive: true, mode: dataFolderMode });
@@ -138,10 +138,10 @@ export async function writeRowsFile(folder: string, sender = ''): Promise<RowsFi
   };
 }
 
-/** Milliseconds after which an unfinished file belongs to nobody: no request lasts that long. */
+/** Milliseconds after which an unfinished file is abandoned: no request lasts that long. */
 const leftMs = 3_600_000;
 
-/** Removes what killed processes have left unfinished. */
+/** Removes unfinished files of killed processes. */
 export async function removeUnfinished(folder: string, nowMs: number): Promise<void> {
   for (const name of await readdir(folder).catch((): string[] => [])) {
     if (!/\.(?:part|raw)$/.test(name)) continue;

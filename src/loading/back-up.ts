@@ -12,13 +12,13 @@ import { withTurn } from './write-spare.ts';
 const databaseName = 'logs.duckdb';
 
 /**
- * Copies the data of the embedded engine, while gateways serve and take rows: all rows that were acknowledged before the call are in the copy. Nobody
- * stores rows meanwhile.
- * @param folder one that does not exist yet; it is there as a whole or not at all
+ * Copies the data of the embedded engine, while gateways serve and accept rows: the copy has all rows that were acknowledged before the
+ * call. No process stores rows meanwhile.
+ * @param folder one that does not exist yet; it appears complete or not at all
  * @throws Error if it exists, or if there is no database; the system's error, such as ENOSPC
  */
 export async function backUp(databasePath: string, folder: string): Promise<void> {
-  // Without a slash at its end, behind which `.part` would be a file within it.
+  // Without a trailing slash, after which `.part` would be a file within the folder.
   const target = resolve(folder);
   if (await exists(target)) throw new Error(`${target} exists already; name a folder that does not`);
   const unfinished = `${target}.part`;
@@ -35,7 +35,7 @@ export async function backUp(databasePath: string, folder: string): Promise<void
         await copy(join(rows, name), join(unfinished, 'rows', name));
       }
     });
-    // After the rows: it has the fields of all of them.
+    // After the rows, so that it has the fields of all of them.
     for (const fileOf of [learnedFile, formatFile]) {
       const file = fileOf(databasePath);
       if (await exists(file)) await copy(file, fileOf(join(unfinished, databaseName)));
@@ -50,8 +50,8 @@ export async function backUp(databasePath: string, folder: string): Promise<void
 }
 
 /**
- * Puts a backup into a data folder that has no database. No gateway may run over it.
- * @throws Error if it has one, or if the backup is none; SetupError if it is one of a newer version; the system's error
+ * Restores a backup into a data folder without a database. No gateway may use the folder meanwhile.
+ * @throws Error if there is a database, or the folder is not a backup; SetupError if the backup has a newer format; the system's error
  */
 export async function restore(databasePath: string, from: string): Promise<void> {
   const folder = dirname(databasePath);
@@ -63,18 +63,18 @@ export async function restore(databasePath: string, from: string): Promise<void>
     throw new Error(`There is a database in ${folder}: move ${file} away, or choose another DATA_DIR`);
   }
   await mkdir(folder, { recursive: true, mode: dataFolderMode });
-  // The database last: with it the folder counts as whole.
+  // The database last: with it the folder counts as complete.
   for (const name of await readdir(from)) {
     if (name !== databaseName) await cp(join(from, name), join(folder, name), { recursive: true });
   }
   await copy(backup, `${databasePath}.copy`);
   await rename(`${databasePath}.copy`, databasePath);
-  // What gateways share is of the rows that were here before.
+  // Entries that gateways share under the old id belong to the rows that were here before.
   await rm(folderIdFile(databasePath), { force: true });
   await syncDirectory(folder);
 }
 
-/** Copies a file, and puts the copy on the disk: who has a backup may lose the power the next moment. */
+/** Copies a file and flushes the copy to the disk: a backup must survive a loss of power right after it. */
 async function copy(from: string, to: string): Promise<void> {
   await copyFile(from, to, constants.COPYFILE_FICLONE);
   await syncFile(to);

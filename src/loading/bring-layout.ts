@@ -5,11 +5,11 @@ import { createLoader } from './loader.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { lacksLayout } from './table-layout.ts';
 
-/** Milliseconds between two looks at what the loader has done. */
+/** Milliseconds between two checks of the loader's work. */
 const lookMs = 20;
 
 /**
- * Gives the tables and columns of new or changed sources to the file that queries read, before saved queries name them.
+ * Makes the tables and columns of new or changed sources in the file that queries read, before saved queries use them.
  * @throws Error with the reason if the loader can't
  */
 export async function bringLayout(

@@ -3,22 +3,21 @@ import { createRowsList, rowsFolderOf } from './accepted-rows.ts';
 
 type FollowOptions = {
   readonly databasePath: string;
-  /** Called when queries see new rows of these sources, whichever process has loaded them. */
+  /** Called when new rows of these sources become visible to queries, whichever process loaded them. */
   readonly onLoaded: (sources: readonly string[]) => void;
-  /** Called when accepted rows wait that their own process does not store. */
+  /** Called when accepted rows wait because their own process does not store them. */
   readonly onLeft: () => void;
 };
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two polls. */
 const lookMs = 200;
 
 /** Milliseconds that accepted rows may wait before another process takes them over; the clock may have been set back since. */
 const leftMs = 3000;
 
 /**
- * Watches what is loaded into a database, by whichever gateway or command. It looks instead of listening: folders that hosts share report
- * no changes.
- * @returns a function that ends it
+ * Follows what any gateway or command loads into a database. It polls, because folders shared between hosts do not report changes.
+ * @returns a function that stops following
  */
 export function followLoads({ databasePath, onLoaded, onLeft }: FollowOptions): () => void {
   const listWaiting = createRowsList(rowsFolderOf(databasePath));
@@ -33,7 +32,7 @@ export function followLoads({ databasePath, onLoaded, onLeft }: FollowOptions): 
 
   async function look(): Promise<void> {
     isLooking = true;
-    // A folder that can't be read now is looked at again; the engine's processes report it.
+    // If the folder can't be read now, it is polled again; the engine's processes report the problem.
     const current = await readCurrentAsync(databasePath).catch(() => known);
     isLooking = false;
     if (isOver || current.version === known.version) return;

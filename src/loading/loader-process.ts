@@ -19,30 +19,30 @@ import { storeAccepted } from './store-accepted.ts';
 import { createUpkeep } from './upkeep.ts';
 import { withTurn } from './write-spare.ts';
 
-/** Where the process works. */
+/** The arguments of the process. */
 export type LoaderArguments = {
   readonly databasePath: string;
   readonly sourcesDirectory: string;
-  /** What sources keep that do not say so. Default: everything. */
+  /** Retention of sources without their own. Default: everything is kept. */
   readonly retention?: Retention;
 };
 
 /** From the gateway to the process. */
 export type LoaderCommand =
-  /** The sources as the gateway has read them; before all others. */
+  /** The sources as read by the gateway; the first command. */
   | { readonly type: 'sources'; readonly texts: SourceTexts }
-  /** The same, with some that came since: their tables are to be made. */
+  /** The sources with newly added ones, whose tables must be made. */
   | { readonly type: 'new sources'; readonly texts: SourceTexts }
-  /** Rows of a request, as they came, in a file that the process removes. */
+  /** Rows of a request, as received, in a file that the process removes. */
   | {
       readonly type: 'accept';
       readonly id: number;
       readonly source: string;
       readonly file: string;
-      /** As `senderMark` says it. */
+      /** The `senderMark` of the sender. */
       readonly sender: string;
     }
-  /** Events of a request, in the same way. */
+  /** Events of a request, in the same form. */
   | {
       readonly type: 'accept events';
       readonly id: number;
@@ -53,11 +53,11 @@ export type LoaderCommand =
     }
   /** Accepted rows may be waiting. */
   | { readonly type: 'store' }
-  /** Queries are to see this sample. */
+  /** Extend the sample to these settings. */
   | { readonly type: 'sample'; readonly sample: Sample }
-  /** Rows that are too old at this time, in milliseconds since 1970, are to go. */
+  /** Remove rows that are too old at this time, in milliseconds since 1970. */
   | { readonly type: 'retain'; readonly nowMs: number }
-  /** The block at this place of a file of the database is damaged. */
+  /** Repair a file of the database with a damaged block at this position. */
   | { readonly type: 'repair'; readonly place: number };
 
 /** From the process to the gateway. */
@@ -82,11 +82,11 @@ const report = (message: LoaderReport) => process.send?.(message);
 const emit = (event: LoadingEvent) => void report({ type: 'event', event });
 
 /**
- * The least rest between two turns, in milliseconds; after a long turn it is half as long as that one. A turn costs some 60 ms of
- * processor time however few its rows are: rows that come all the time wait for each other, the first after a pause do not.
+ * Minimum pause between two turns, in milliseconds; after a long turn the pause is half as long as the turn. A turn costs some 60 ms of
+ * processor time even for a few rows: a steady stream of rows is collected during pauses, but the first rows after a lull do not wait.
  */
 const restMs = 500;
-/** The rest after a turn that failed. */
+/** Milliseconds of pause after a failed turn. */
 const retryMs = 1000;
 
 const upkeep = createUpkeep(emit);
@@ -110,7 +110,7 @@ process.on('message', async (command: LoaderCommand) => {
   await store();
   if (--working === 0) report({ type: 'at rest', commands });
 });
-// Safe at any moment: whatever is in progress is done again by the next process.
+// Safe at any moment: the next process repeats unfinished work.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 
 function takeSources(texts: SourceTexts): void {
@@ -140,7 +140,7 @@ async function act(command: LoaderCommand): Promise<void> {
   if (command.type === 'retain') retainAtMs = command.nowMs;
 }
 
-/** Bytes of rows beyond which one body is taken after the other: a line may have 16 MiB, and takes several times as much in memory. */
+/** Bodies with more bytes of rows are read one at a time: a line may have 16 MiB, and takes several times that in memory. */
 const largeBytes = 1024 * 1024;
 
 async function isLarge(file: string): Promise<boolean> {
@@ -164,7 +164,7 @@ async function accept<T extends Acceptance | EventsAcceptance>(
   }
 }
 
-/** Lines of one body that are no rows. Documented in `docs/loading.md`. */
+/** Maximum empty or rejected lines of one body. Documented in `docs/loading.md`. */
 const maxUseless = 100_000;
 
 async function acceptFile({ source: name, file, sender }: Accept): Promise<Acceptance> {
@@ -209,7 +209,7 @@ function find(all: readonly Source[], name: string): Source {
   return source;
 }
 
-/** Sets the file aside that has a damaged block; its place is taken by a copy of the other one in the next turn. */
+/** Sets aside the file with a damaged block; the next turn replaces it by a copy of the other one. */
 async function repair(place: number): Promise<void> {
   try {
     await withTurn(settings.databasePath, async () => {
@@ -222,7 +222,7 @@ async function repair(place: number): Promise<void> {
   }
 }
 
-/** Stores what was accepted until nothing is left. */
+/** Stores accepted rows until none are left. */
 async function store(): Promise<void> {
   isAsked = true;
   if (isStoring) return;

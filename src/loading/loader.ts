@@ -18,7 +18,7 @@ import type { BodyEncoding } from './events/read-encoded.ts';
 import type { LoaderArguments, LoaderCommand, LoaderReport } from './loader-process.ts';
 import type { LoadingEvent } from './loading-events.ts';
 
-/** Takes rows for sources while the gateway runs. */
+/** Loads rows into sources while the gateway runs. */
 export type Loader = {
   /**
    * Takes rows, each a line of JSON. They are on disk when this resolves, and are stored once; queries see them within two seconds.
@@ -34,21 +34,21 @@ export type Loader = {
   loadEvents(source: string, events: EventsBody, caller?: string): Promise<EventsAcceptance>;
   /** Stores rows that other processes have accepted. */
   wake(): void;
-  /** Brings the sample up to a time. */
+  /** Extends the sample up to a time. */
   bringSample(sample: Sample): void;
-  /** Removes rows that are older than their sources keep them, at a time in milliseconds since 1970. */
+  /** Removes rows that exceed their source's retention at a time, in milliseconds since 1970. */
   retain(nowMs: number): void;
   /**
-   * Takes the sources of files that came since, and makes their tables. Those that are wrong, or that read files in place, wait for a start.
-   * @returns what the loader has read of all sources; undefined where there is no such file
+   * Reads the files of newly added sources, and makes their tables. Broken files, and sources that read files in place, wait for the next start.
+   * @returns the texts of all sources; undefined if there is no new file
    */
   takeNewSources(): SourceTexts | undefined;
-  /** Sets the file of the database aside in which the block at this place is damaged. */
+  /** Sets aside the file of the database in which the block at this position is damaged. */
   repair(place: number): void;
   close(): Promise<void>;
 };
 
-/** A body with events, as it comes. */
+/** A body with events, as it arrives. */
 export type EventsBody = {
   readonly body: AsyncIterable<Buffer>;
   readonly encoding: BodyEncoding | undefined;
@@ -56,33 +56,33 @@ export type EventsBody = {
 
 type LoaderOptions = LoaderArguments & {
   readonly emit: (event: LoadingEvent) => void;
-  /** Bytes of accepted rows that may wait to be stored; more are refused, but an eighth of it of each caller. Default 512 MiB. */
+  /** Maximum bytes of accepted rows that wait to be stored; beyond that only an eighth of it is accepted per caller. Default 512 MiB. */
   readonly maxWaitingBytes?: number;
 };
 
-/** Requests whose rows are taken at the same time, besides one of each caller; each has a file open. */
+/** Maximum requests whose rows are received at the same time, besides one per caller; each has a file open. */
 const maxTaking = 32;
 
-/** Bodies that the process reads at the same time: a caller with many large ones keeps the next caller waiting for at most these. */
+/** Maximum bodies that the process reads at the same time: the next caller waits for at most this many of another one's. */
 const maxReading = 8;
 
-/** Milliseconds after which a body that is still coming makes way for another one if there are too many. */
+/** Milliseconds after which a body that is still arriving may be replaced by another one if there are too many. */
 const slowMs = 2000;
 
-/** Accepted files that may wait to be stored: each further request looks at all of them. */
+/** Maximum accepted files that wait to be stored: each further request lists all of them. */
 const maxWaitingFiles = 20_000;
 
-/** Part of what may wait that is there for each caller, whatever others have filled it with. */
+/** The share of what may wait that is reserved for each caller. */
 const ownShare = 1 / 8;
 
-/** Milliseconds without work after which the process ends: it has DuckDB in memory. */
+/** Milliseconds after which an idle process ends, because it has DuckDB in memory. */
 const idleMs = 20_000;
 
 /** Makes a loader; its process, which reads the rows and writes the database, starts with the first of them. */
 export function createLoader(options: LoaderOptions): Loader {
   const { databasePath, sourcesDirectory, retention = {}, emit } = options;
   const folder = rowsFolderOf(databasePath);
-  // Its process ends and starts again, and sources stay as they are here.
+  // Kept here because the process may end and start again, and its sources must not change then.
   let sourceTexts = readSourceTexts(sourcesDirectory);
   let child: LoaderChild | undefined;
   const places = createPlaces();
@@ -136,7 +136,7 @@ export function createLoader(options: LoaderOptions): Loader {
         ),
       ),
     wake() {
-      // Who looks for rows that were left may still be looking at the end.
+      // May still be called while the gateway is closing.
       if (!isClosed) running().send({ type: 'store' });
     },
     bringSample: sample => running().send({ type: 'sample', sample }),
@@ -159,7 +159,7 @@ export function createLoader(options: LoaderOptions): Loader {
   };
 }
 
-/** Writes a body into a file, unless its place is given to another one. */
+/** Writes a body into a file, unless its place is given to another request. */
 async function receive(body: AsyncIterable<Buffer>, path: string, place: Place): Promise<void> {
   const file = createWriteStream(path, { mode: 0o600 });
   const receiving = pipeline(Readable.from(body, { objectMode: false }), file);
@@ -181,7 +181,7 @@ function createWaitingCheck(folder: string, maxBytes = 512 * 1024 * 1024): (send
   };
 }
 
-/** The files of sources that came since others were read: those that are right, and whose sources are tables. */
+/** The files of newly added sources that are valid and are tables. */
 function newTables(directory: string, known: SourceTexts): SourceTexts {
   const before = new Set(known.map(({ file }) => file));
   const fresh = readSourceTexts(directory).filter(({ file }) => !before.has(file));
@@ -191,7 +191,7 @@ function newTables(directory: string, known: SourceTexts): SourceTexts {
   return fresh.filter(({ file }) => tables.has(file));
 }
 
-/** A request whose rows are taken; `reject` ends it. */
+/** A request whose rows are being received; `reject` ends it. */
 type Place = PromiseWithResolvers<never> & {
   readonly caller: string;
   readonly startedMs: number;
@@ -241,7 +241,7 @@ type AcceptanceOf<T extends AcceptCommand> = T['type'] extends 'accept' ? Accept
 type LoaderChild = {
   accept<T extends AcceptCommand>(command: T): Promise<AcceptanceOf<T>>;
   send(command: LoaderCommand): void;
-  /** Ends it; whatever it is doing can be done again. */
+  /** Ends the process; its unfinished work can be repeated. */
   end(): Promise<void>;
 };
 
@@ -255,7 +255,7 @@ const execArgv = [
   '--enable-experimental-regexp-engine-on-excessive-backtracks',
 ];
 
-/** @param onEnd called with the reason if the process was not asked to end */
+/** @param onEnd called with the reason if the process ended without being asked to */
 function startChild(
   settings: LoaderArguments,
   sourceTexts: SourceTexts,
@@ -277,7 +277,7 @@ function startChild(
   const ended = Promise.withResolvers<void>();
   let lastId = 0;
   let isGivenUp = false;
-  /** Nothing is asked of it any more, before it has ended: what comes now starts another one. */
+  /** Stops using the process before it has ended: the next request starts another one. */
   const giveUp = (reason?: string) => {
     if (!isGivenUp) onEnd(reason);
     isGivenUp = true;

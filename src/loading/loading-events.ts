@@ -1,30 +1,30 @@
 import type { EngineEvent } from '../duckdb/engine-events.ts';
 
-/** What happens to rows that are loaded. */
+/** What happens to loaded rows. */
 export type LoadingEvent =
-  /** Rows are on disk; queries see them in a moment. */
+  /** Rows are on disk; queries will see them shortly. */
   | {
       readonly type: 'rows.accepted';
       readonly source: string;
       readonly rows: number;
       readonly rejected: number;
     }
-  /** Values of events that fit no field of their source; the rows have the events' texts. */
+  /** Values of events that fit no field of their source; their rows also have the text of the event. */
   | { readonly type: 'events.unfit'; readonly source: string; readonly values: number }
-  /** Rows that were accepted can't be stored; their file is kept in the folder `failed`. */
+  /** Accepted rows can't be stored; their file is kept in the folder `failed`. */
   | { readonly type: 'rows.failed'; readonly file: string; readonly message: string }
-  /** Rows that come can't be put on disk, and are refused. */
+  /** Rows can't be put on disk, and are refused. */
   | { readonly type: 'rows.unwritable'; readonly message: string }
-  /** Storing accepted rows does not succeed now, and is tried again. */
+  /** Storing accepted rows failed, and is retried. */
   | { readonly type: 'rows.delayed'; readonly message: string }
-  /** Retention or sorting does not succeed for a source; it is tried again later, and its rows are stored and answered meanwhile. */
+  /** Retention or sorting failed for a source; it is retried later, and meanwhile its rows are still stored and queried. */
   | {
       readonly type: 'upkeep.failed';
       readonly source: string;
       readonly task: 'retention' | 'sorting';
       readonly message: string;
     }
-  /** As a start does, and as a query does, see there. */
+  /** A damaged file or block, as found by a start or a query. */
   | Extract<EngineEvent, { type: 'database.damaged' | 'database.unreadable' }>
   /** The process that loads rows has ended; the next rows start a new one. */
   | { readonly type: 'loader.stopped'; readonly reason: string };

@@ -8,14 +8,14 @@ type RemoveOptions = {
   readonly sources: readonly Source[];
   readonly nowMs: number;
   readonly upkeep: Upkeep;
-  /** Whether no later attempt has more memory. */
+  /** Whether no later attempt will have more memory. */
   readonly isLast: boolean;
 };
 
 /**
- * Removes the rows of the spare that are older than their source keeps them, or that are beyond its megabytes. Whole hours, so that old blocks
- * are read once an hour.
- * @returns the sources of which the current file still shows such rows
+ * Removes from the spare the rows that exceed the retention of their source, in days or megabytes. Days count in whole hours, so that old
+ * blocks are read only once an hour.
+ * @returns the sources whose removed rows the current file still has
  */
 export async function removeOld(
   connection: DuckDBConnection,
@@ -34,11 +34,11 @@ export async function removeOld(
 
 type Aging = Pick<Source, 'name' | 'retentionDays' | 'retentionMb'> & {
   readonly time: string;
-  /** As `Upkeep` has it, of this source. */
+  /** `looked` of `Upkeep` for this source. */
   readonly looked: Map<string, number>;
 };
 
-/** @returns whether the current file still shows such rows */
+/** @returns whether the current file still has such rows */
 async function removeFrom(
   connection: DuckDBConnection,
   { name, time, retentionDays, retentionMb, looked }: Aging,
@@ -56,24 +56,25 @@ async function removeFrom(
     await connection.run(`DELETE FROM ${quoteName(name)} WHERE ${isOld}`);
     const shown = await connection
       .runAndReadAll(`SELECT 1 FROM ${currentName}.main.${quoteName(name)} WHERE ${isOld} LIMIT 1`)
-      // A source that is new has no table there yet.
+      // A new source has no table there yet.
       .catch(() => undefined);
     if (shown && shown.currentRowCount > 0) isShown = true;
   }
   return isShown;
 }
 
-/** The part of the megabytes that stays where they are exceeded: else each further row would remove one. */
+/** If the megabytes are exceeded, rows are removed down to this part of them: otherwise each further row would remove one. */
 const keptShare = 0.9;
 
-/** The part of the megabytes by which the file grows before a source is looked at again. */
+/** A source is measured again after the file has grown by this part of its megabytes. */
 const lookShare = 0.01;
 
 type Sized = Pick<Aging, 'name' | 'time' | 'looked'> & { readonly retentionMb: number };
 
 /**
- * Rows that were removed take room until all others of their row group are gone as well: what is left is counted by the room of an average row.
- * @returns the time before which rows are beyond the size of their source, if there are any
+ * Finds rows beyond the megabytes of their source. Removed rows take space until their whole row group is gone, so the remaining rows count
+ * with the space of an average row.
+ * @returns SQL of the time before which rows exceed the size, if there are any
  */
 async function beyondSize(connection: DuckDBConnection, sized: Sized): Promise<string[]> {
   const [table, time, limit] = [
@@ -82,11 +83,11 @@ async function beyondSize(connection: DuckDBConnection, sized: Sized): Promise<s
     sized.retentionMb * 1024 * 1024,
   ];
   const one = async (sql: string) => (await connection.runAndReadAll(sql)).getRows()[0]?.[0];
-  // Far cheaper than what follows: all sources together are no more than this.
+  // Checked first because it is far cheaper: all sources together take no more than this.
   const blockBytes = Number(await one('SELECT block_size FROM pragma_database_size() LIMIT 1'));
   const used = Number(await one('SELECT used_blocks FROM pragma_database_size() LIMIT 1')) * blockBytes;
   if (used <= limit) return [];
-  // What follows reads something of each segment. Rows that are removed make the file smaller.
+  // The following statements read something of each segment. Removing rows shrinks the file.
   const file = String(await one('SELECT current_database()'));
   const before = sized.looked.get(file) ?? Number.NEGATIVE_INFINITY;
   if (used < before + limit * lookShare) {
@@ -94,11 +95,11 @@ async function beyondSize(connection: DuckDBConnection, sized: Sized): Promise<s
     return [];
   }
   sized.looked.set(file, used);
-  // It takes the name as SQL would.
+  // The function parses the name as SQL does.
   const segments = `pragma_storage_info(${quoteText(table)})`;
   const blocks = `SELECT unnest(list_append(additional_block_ids, block_id)) AS block FROM ${segments} WHERE persistent`;
   const bytes = Number(await one(`SELECT count(DISTINCT block) FROM (${blocks})`)) * blockBytes;
-  // Without rows it has no blocks.
+  // A table without rows has no blocks.
   if (bytes <= limit) return [];
   const places = Number(
     await one(
@@ -112,7 +113,7 @@ async function beyondSize(connection: DuckDBConnection, sized: Sized): Promise<s
     `SELECT ${time}::VARCHAR FROM ${table} ORDER BY ${time} DESC LIMIT 1 OFFSET ${offset}`,
   );
   if (!oldest) return [];
-  // The other file has these rows, too.
+  // The other file still has these rows.
   sized.looked.clear();
   return [`${quoteText(String(oldest))}::TIMESTAMPTZ`];
 }

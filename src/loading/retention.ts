@@ -1,9 +1,9 @@
 import type { Source } from '../endpoints/sources.ts';
 
-/** What sources keep that say nothing of it themselves; absent: everything. */
+/** Retention of sources without their own; absent: everything is kept. */
 export type Retention = { readonly days?: number | undefined; readonly megabytes?: number | undefined };
 
-/** The sources, with what they keep. */
+/** The sources, with this retention where they have none. */
 export function withRetention(sources: readonly Source[], { days, megabytes }: Retention): Source[] {
   return sources.map(source =>
     source.time === undefined || source.files

@@ -7,42 +7,42 @@ import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 type SortOptions = {
   readonly sources: readonly Source[];
   readonly nowMs: number;
-  /** Time of `performance.now()` after which no further piece begins; one does in any case. */
+  /** Time, as `performance.now()`, after which no further piece begins; at least one always does. */
   readonly endMs: number;
-  /** Runs the sorting of a source; undefined: it failed, and is left. Default: what it throws is thrown. */
+  /** Runs the sorting of a source; returns undefined if that failed and is given up. Default: errors are thrown. */
   readonly attempt?: (source: string, sort: () => Promise<boolean>) => Promise<boolean | undefined>;
 };
 
 export type Sorting = {
-  /** Rows that this file ever moved: with more of them than the other file has, it is the one to show. */
+  /** Number of rows that this file ever moved: if it has moved more than the other file, it should become current. */
   readonly moved: number;
   readonly isDone: boolean;
 };
 
 const hourMs = 3_600_000;
 
-/** Milliseconds after the end of an hour in which rows of it still come. */
+/** Milliseconds after the end of an hour during which rows of it may still arrive. */
 const settleMs = 5 * 60_000;
 
-/** Rows that are sorted at once, plus those of a minute: bounds the memory and the length of a turn. */
+/** Rows that are sorted at a time, plus those of a minute: limits the memory and the length of a turn. */
 const pieceRows = 50_000;
 
-/** Rows of a minute beyond which it stays as it is: a column that has one value in all of them is no time. */
+/** A minute with more rows is not sorted: a column with the same value in all of them is not really a time. */
 const maxPieceRows = 4 * pieceRows;
 
-/** Rows of a DuckDB vector: the least that a scan reads of a column, or skips. */
+/** Rows of a DuckDB vector: the smallest unit of a column that a scan reads or skips. */
 const vectorRows = 2048;
 
-/** By how much more vectors than it needs a project of an hour may be spread. */
+/** The factor by which the vectors of a project in an hour may exceed the needed ones. */
 const maxSpread = 2;
 
-/** Share of the rows in sorted hours that may come late before all hours are looked at again, and a number below which none are. */
+/** Share of late rows in sorted hours, and their minimum number, at which all hours are checked again. */
 const lateShare = 0.01;
 const minLateRows = 2048;
 
 /**
- * Sorts the rows of hours that are over by hour, project and time, so that a query of one project and some hours skips the others. Rows that lie
- * well as they came are left where they are. A piece is moved in one transaction, which also remembers how far the sorting has come.
+ * Sorts the rows of past hours by hour, project and time, so that a query for one project and some hours skips the others. Rows that are
+ * well placed as they arrived are not moved. A piece is moved in one transaction, which also records the progress.
  */
 export async function sortRows(
   connection: DuckDBConnection,
@@ -63,7 +63,7 @@ export async function sortRows(
     const { name, time, files } = source;
     if (time === undefined || files) continue;
     const before = sorted.get(name);
-    // Nothing more can be found out before the next hour is over.
+    // There is nothing to do before the next hour is over.
     if (before?.until !== undefined && before.until >= until) continue;
     const sort = () => sortSource(connection, { ...source, time }, before, { until, mayMove, onMoved });
     isDone = (await attempt(name, sort)) ?? true;
@@ -107,7 +107,7 @@ async function sortSource(
 }
 
 /**
- * Rows that a file has moved to sort them.
+ * The number of rows that a file has moved to sort them.
  * @param place name of an attached database with a dot, or empty
  */
 export async function readMoved(connection: DuckDBConnection, place: string): Promise<number> {
@@ -119,11 +119,11 @@ export async function readMoved(connection: DuckDBConnection, place: string): Pr
 
 type Table = {
   readonly name: string;
-  /** SQL of its name, of its time, and of what its rows are sorted by within an hour. */
+  /** SQL of its name, of its time, and of the project by which its rows are sorted within an hour. */
   readonly sql: string;
   readonly time: string;
   readonly project: string;
-  /** Whether a column has the name of DuckDB's own number of each row, by which rows are moved. */
+  /** Whether a column hides DuckDB's own `rowid`, by which rows are moved. */
   readonly hidesRowId: boolean;
 };
 
@@ -144,11 +144,11 @@ async function openTable(
 
 /** How far a table is sorted. */
 type Sorted = {
-  /** Time in microseconds since 1970 before which it is; undefined: it is not. */
+  /** Time in microseconds since 1970 before which it is sorted; undefined if it is not sorted at all. */
   readonly until: number | undefined;
-  /** Rows that were there then. */
+  /** Number of rows before that time when it was sorted. */
   readonly rows: number;
-  /** Rows that were ever moved. */
+  /** Number of rows that were ever moved. */
   readonly moved: number;
 };
 
@@ -166,7 +166,7 @@ async function readSorted(connection: DuckDBConnection): Promise<ReadonlyMap<str
   );
 }
 
-/** How far a table is sorted: not at all, where many rows have come late. */
+/** How far a table is sorted: not at all if many rows have arrived late. */
 async function withoutLate(
   connection: DuckDBConnection,
   table: Table,
@@ -179,7 +179,7 @@ async function withoutLate(
   );
   const late = Number(there) - rows;
   if (late > Math.max(minLateRows, rows * lateShare)) return { until: undefined, rows: 0, moved };
-  // Old rows were removed.
+  // There may be fewer rows, because old ones were removed.
   return { until, rows: Math.min(rows, Number(there)), moved };
 }
 
@@ -213,7 +213,7 @@ async function piecesOf(
   }));
 }
 
-/** Whether the projects of its hours are spread over more vectors than they would be when sorted. */
+/** Whether the projects of a piece's hours are spread over more vectors than they would be if sorted. */
 async function isSpread(
   connection: DuckDBConnection,
   { sql, time, project }: Table,

@@ -17,22 +17,22 @@ import { currentName, writeSpare } from './write-spare.ts';
 
 type StoreOptions = {
   readonly databasePath: string;
-  /** As declared. */
+  /** The sources as declared. */
   readonly sources: readonly Source[];
-  /** Sources whose files are wrong: their rows wait. Default: none. */
+  /** Sources with broken files, whose rows wait. Default: none. */
   readonly leftOut?: ReadonlySet<string>;
   readonly emit: (event: LoadingEvent) => void;
-  /** The sample that queries are to see. Default: the one that they see. */
+  /** The sample to which the rows are extended. Default: no change. */
   readonly sample?: Sample | undefined;
-  /** Removes rows that are too old at this time, in milliseconds since 1970, even if no new ones wait. Default: only beside new rows. */
+  /** Removes rows that are too old at this time, in milliseconds since 1970, even if no new ones wait. Default: only together with new rows. */
   readonly retainAtMs?: number | undefined;
-  /** Whether there are sources that may have no tables yet, where only one file of the database is there, too. Default false. */
+  /** Whether some sources may have no tables yet, even if there is only one file of the database. Default false. */
   readonly hasNewSources?: boolean;
-  /** Whether the turn before left rows to sort. Default false. */
+  /** Whether the previous turn left rows to sort. Default false. */
   readonly goesOn?: boolean;
-  /** Called for each table of the spare that got other columns, with the milliseconds that it took. */
+  /** Called for each table of the spare whose columns were changed, with the milliseconds that took. */
   readonly onChanged?: (table: string, ms: number) => void;
-  /** Retention and sorting, with the sources that rest since an earlier turn. Default: none does. */
+  /** Retention and sorting, with the sources that pause since an earlier turn. Default: none do. */
   readonly upkeep?: Upkeep;
 };
 
@@ -40,11 +40,11 @@ type StoreOptions = {
 const turnMs = 1000;
 
 /**
- * Stores accepted rows in the spare, and makes it current if it has rows that the current file lacks. A file is removed when both have its
- * rows; each remembers which ones it has in the transaction that stores them, so that a file is stored once, whenever a process is killed.
- * Rows of the hours that are over are sorted, some of them in each turn.
- * @returns whether something is left for the next turn: accepted files, or rows to sort in this file or the other one
- * @throws DatabaseBusyError; the system's and DuckDB's errors, such as a full disk: nothing is lost then
+ * Stores accepted rows in the spare, and makes it current if it has rows that the current file lacks. An accepted file is removed when both
+ * database files have its rows. Each records the file's name in the transaction that stores its rows, so that a file is stored exactly once
+ * whenever a process is killed. Rows of past hours are sorted, some in each turn.
+ * @returns whether work is left for the next turn: accepted files, or rows to sort in this file or the other one
+ * @throws DatabaseBusyError; the system's and DuckDB's errors, such as a full disk; nothing is lost then
  */
 export async function storeAccepted(options: StoreOptions): Promise<boolean> {
   const { databasePath, emit, sample, retainAtMs, goesOn = false, leftOut = new Set<string>() } = options;
@@ -72,16 +72,16 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     // A turn that began with new columns of a large table stores for as long as these took.
     const endMs = performance.now() + Math.max(turnMs, changedMs);
     const files = await listFiles();
-    // Fields are learned before the file is there whose rows have them: one that came since may have more than the tables, and waits.
+    // Fields are learned before the file with their rows appears: a file that came after reading them may have more fields than the tables, and waits.
     const isEachKnown = isDeepStrictEqual(readLearned(databasePath), learned);
     const isKnown = (name: string) => isEachKnown || before.has(name);
     const waiting = await namesOfWaiting(folder, files, leftOut);
     const memory = await readMemory(connection);
     const missing = memory.missing(files);
-    // Another process has stored such a file. Here, too, its rows come before those that neither has.
+    // Another process has stored such a file. Here, too, its rows must come before those that neither has.
     isOutdated = missing.some(({ name }) => memory.isInCurrent(name) && !isKnown(name));
     if (isOutdated) return {};
-    // What the current file has of a source that is left out can only be copied.
+    // Rows of a left-out source that the current file has can only be copied.
     const isToCopy = missing.some(({ name }) => waiting.has(name) && memory.isInCurrent(name));
     isLost = isToCopy || !memory.isWhole(files);
     if (isLost) return { isLost };
@@ -108,11 +108,11 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     if (!loaded && !isSampled && !isMoved && !isNewLayout && expired.length === 0) return {};
     return { loaded: [...new Set([...(loaded ?? []), ...expired])] };
   });
-  // The spare is whole now, or gets the fields that it lacks.
+  // Called again: the spare is complete now, or gets the missing fields.
   return isLost || isOutdated ? storeAccepted(options) : isUnsorted || hasFiles();
 }
 
-/** Names of the accepted files whose rows belong to sources that are left out; a file has rows of one source. */
+/** Names of the accepted files with rows of left-out sources; a file has rows of one source. */
 async function namesOfWaiting(
   folder: string,
   files: readonly RowsFile[],
@@ -127,14 +127,14 @@ async function namesOfWaiting(
         break;
       }
     } catch {
-      // Whoever stores the file finds out what is wrong with it.
+      // Storing the file will report what is wrong with it.
     }
   }
   return waiting;
 }
 
 /**
- * Brings the sample of the spare to where the current file has it, or beyond.
+ * Extends the sample of the spare to that of the current file, or beyond.
  * @returns whether the spare has sample rows that the current file lacks
  */
 async function bringSample(
@@ -151,7 +151,7 @@ async function bringSample(
   return isNew === true;
 }
 
-/** Which files the spare and the current file have; `_stored` lists those that are not removed yet, and `_stored_total` counts all. */
+/** Reads which accepted files the spare and the current file have stored; `_stored` lists those that are not removed yet, and `_stored_total` counts all. */
 async function readMemory(connection: DuckDBConnection) {
   await connection.run(`CREATE TABLE IF NOT EXISTS _stored (place BIGINT, name VARCHAR, sources VARCHAR);
     CREATE TABLE IF NOT EXISTS _stored_total (files BIGINT);
@@ -166,8 +166,8 @@ async function readMemory(connection: DuckDBConnection) {
   return {
     isInCurrent: (name: string) => inCurrent.has(name),
     /**
-     * Whether the spare can get all that the current file has: each has the other's rows, or they are still in files. Names of files that
-     * are gone say nothing, for one may have forgotten what the other remembers: such rows count in both totals.
+     * Whether the spare can get all rows of the current file: each has the other's rows, or they are still in files. Names of removed files
+     * are ignored, because one may have forgotten what the other remembers; their rows count in both totals.
      */
     isWhole(files: readonly RowsFile[]): boolean {
       const there = new Set(files.map(({ name }) => name));
@@ -175,14 +175,14 @@ async function readMemory(connection: DuckDBConnection) {
       const toShow = spare.names.filter(name => !inCurrent.has(name) && there.has(name));
       return spare.total + toGet.length === current.total + toShow.length;
     },
-    /** Those that the spare lacks, the ones that the current file has first and in its order: rows with a key replace earlier ones. */
+    /** The files that the spare lacks; first those that the current file has, in its order, because rows with a key replace earlier ones. */
     missing(files: readonly RowsFile[]): RowsFile[] {
       const byName = new Map(files.map(file => [file.name, file]));
       const known = current.names.flatMap(name => byName.get(name) ?? []);
       const fresh = files.filter(({ name }) => !inCurrent.has(name));
       return [...known, ...fresh].filter(({ name }) => !inSpare.has(name));
     },
-    /** Drops the names of files that are no more. */
+    /** Drops the names of removed files. */
     async forget(files: readonly RowsFile[]): Promise<void> {
       const names = files.map(({ name }) => quoteText(name)).join(', ');
       if (spare.names.length > 0)

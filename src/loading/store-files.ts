@@ -15,10 +15,10 @@ import {
 import type { LoadingEvent } from './loading-events.ts';
 import { isBroken, isLackOfMemory } from './write-spare.ts';
 
-/** Bytes of accepted files that share a transaction. */
+/** Maximum bytes of accepted files that share a transaction. */
 const transactionBytes = 8 * 1024 * 1024;
 
-/** Characters of the rows that are inserted at once; and rows, where they need extraordinarily much memory. */
+/** Maximum characters of the rows of one INSERT; and maximum rows, if they need extraordinarily much memory. */
 const insertCharacters = 2 * 1024 * 1024;
 const fewRows = 20;
 
@@ -41,29 +41,29 @@ export type Target = {
   readonly sources: readonly Source[];
   readonly emit: (event: LoadingEvent) => void;
   readonly folder: string;
-  /** Whether no later attempt has more memory. */
+  /** Whether no later attempt will have more memory. */
   readonly isLast: boolean;
-  /** Whether each file is stored by itself: one of them breaks the database. */
+  /** Whether each file is stored by itself, because one of them breaks the database. */
   readonly isAlone: boolean;
   /** Whether few rows are inserted at once. Default false. */
   readonly inFewRows?: boolean;
-  /** Why a file could not be stored whole: the rows at fault are left out. */
+  /** Why a file could not be stored completely: the rows at fault are left out. */
   readonly failure?: string;
   readonly isInCurrent: (name: string) => boolean;
-  /** Gets the names of files whose source this process does not know: another one may. */
+  /** Collects the names of files whose source this process does not know; another one may. */
   readonly unknown: Set<string>;
 };
 
-/** Milliseconds that rows wait for a process that knows their source: one that started earlier may not know it yet. */
+/** Milliseconds for which rows of an unknown source wait for a process that knows it: one that started earlier may not. */
 const unknownMs = 3_600_000;
 
 class UnknownSourceError extends Error {}
 
-/** A file can't be stored whose rows the current file has: it was damaged since, and the spare can only get them by a copy. */
+/** A file was damaged after the current file stored its rows: the spare can only get them by a copy. */
 class OnlyInCurrentError extends Error {}
 
 /**
- * Stores files in groups until the time is over; the first group in any case.
+ * Stores files in groups until the time is over; always at least the first group.
  * @returns false if only a copy of the current file can bring the rows of one of them
  */
 export async function storeAll(target: Target, files: readonly RowsFile[], endMs: number): Promise<boolean> {
@@ -81,8 +81,8 @@ export async function storeAll(target: Target, files: readonly RowsFile[], endMs
 }
 
 /**
- * Stores files in one transaction; if that fails, one by one, then in few rows if these need too much memory, then without the rows that DuckDB
- * refuses. What fails even so is set aside.
+ * Stores files in one transaction. If that fails, one by one; then few rows at a time if they need too much memory; then without the rows
+ * that DuckDB refuses. Files that still fail are set aside.
  */
 async function storeGroup(target: Target, files: readonly RowsFile[]): Promise<void> {
   try {
@@ -95,7 +95,7 @@ async function storeGroup(target: Target, files: readonly RowsFile[]): Promise<v
     if (needsMemory ? !target.isLast : isOfMachine) throw error;
     if (isBroken(error)) {
       const [culprit] = files;
-      // Of no other file it can be known whether it is one: the database takes none until it is opened again.
+      // Whether other files break it, too, is unknown: the database accepts nothing until it is opened again.
       const isFound = target.isAlone && culprit && !target.isInCurrent(culprit.name);
       if (isFound) await setAside(target, culprit.name, message);
       throw error;
@@ -114,11 +114,11 @@ async function storeGroup(target: Target, files: readonly RowsFile[]): Promise<v
   }
 }
 
-/** Errors of DuckDB that quote what rows, names or statements hold: a value of `quota` says nothing of the disk. */
+/** DuckDB's errors that quote values, names or statements: the word `quota` in a value says nothing about the disk. */
 const quotesValues =
   /^(?:Binder|Catalog|Constraint|Conversion|Invalid Input|Mismatch Type|Out of Range|Parser) Error/;
 
-/** What a disk or a machine refuses, and not the rows: a quota and a limit of file sizes say neither "No space left" nor "IO Error". */
+/** Whether the disk or the machine refuses, not the rows. Messages about quotas and limits of file sizes have neither "No space left" nor "IO Error". */
 const isLackOfRoom = (message: string) =>
   /No space left|IO Error|Failed to commit|Could not (?:write|read|open|sync|truncate|create)|File too large|quota|ENOSPC|EIO|EDQUOT|EFBIG|EMFILE|ENFILE/i.test(
     message,
@@ -147,7 +147,7 @@ async function storeFiles(target: Target, files: readonly RowsFile[]): Promise<v
       } catch (error) {
         const mayWait = !target.isInCurrent(name) && Date.now() - acceptedMs < unknownMs;
         if (!(error instanceof UnknownSourceError && mayWait)) throw error;
-        // Nothing of it was inserted: a file has rows of one source.
+        // Nothing of it was inserted, because a file has rows of one source.
         target.unknown.add(name);
         continue;
       }
@@ -158,7 +158,7 @@ async function storeFiles(target: Target, files: readonly RowsFile[]): Promise<v
     await refused.keep();
     await connection.run('COMMIT');
   } catch (error) {
-    // DuckDB may have ended it by itself.
+    // DuckDB may have ended the transaction itself.
     await connection.run('ROLLBACK').catch(() => undefined);
     await refused.discard();
     throw error;
@@ -168,10 +168,10 @@ async function storeFiles(target: Target, files: readonly RowsFile[]): Promise<v
 
 type Refused = ReturnType<typeof createRefused>;
 
-/** Collects the rows of files that DuckDB refuses: they go to a file of their own in the folder `failed`. */
+/** Collects the rows of files that DuckDB refuses, for a file of their own in the folder `failed`. */
 function createRefused({ folder, emit, failure, isInCurrent }: Target, files: readonly RowsFile[]) {
   const failed = join(folder, 'failed');
-  // They were refused by the other file of the database, too, and are there already.
+  // If the other file of the database refused them too, they are kept already.
   const areKept = files.some(({ name }) => isInCurrent(name));
   let file: RowsFileWriter | undefined;
   let rows = 0;
@@ -240,7 +240,7 @@ function createInserts({ connection, sources, inFewRows = false, failure }: Targ
       if (!source) throw new UnknownSourceError(`No source with a table is named ${name}`);
       if (replaces || characters > insertCharacters) await flush();
       if (replaces) await connection.run(`DELETE FROM ${quoteName(name)}`);
-      // Of rows with a key the last one counts: those of one source keep their order.
+      // Of rows with the same key the last one wins, so rows of one source keep their order.
       const kind = `${hasOwnIds && !source.key} ${name}`;
       const own = pending.get(kind) ?? { source, hasOwnIds, rows: [], severalElements: new Set<string>() };
       pending.set(kind, own);

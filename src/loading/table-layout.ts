@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readCurrent } from '../duckdb/replicas.ts';
 import type { Source } from '../endpoints/sources.ts';
 
-/** Tells the tables and columns of sources apart from those of others. */
+/** A digest of the tables and columns of sources. */
 export function layoutOf(sources: readonly Source[]): string {
   const tables = sources
     .filter(({ files }) => !files)
@@ -13,10 +13,10 @@ export function layoutOf(sources: readonly Source[]): string {
 
 /**
  * Whether the current file may lack tables or columns of sources.
- * @param sources with what they have learned
+ * @param sources including their learned fields
  */
 export function lacksLayout(databasePath: string, sources: readonly Source[]): boolean {
   const { version, layout } = readCurrent(databasePath);
-  // Where there is but one file, the start itself makes them.
+  // If there is only one file, the start itself makes them.
   return version !== '' && layout !== layoutOf(sources);
 }

@@ -2,16 +2,16 @@ import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { isLackOfMemory } from './write-spare.ts';
 
-/** What is done for the rows of a source that are there already. */
+/** A task for the stored rows of a source. */
 type UpkeepTask = 'retention' | 'sorting';
 
-/** Retention and sorting, source by source: a source on which one of them fails harms no other, and rests before it is tried again. */
+/** Retention and sorting, source by source: a failure for one source affects no other, and is followed by a pause before the next attempt. */
 export type Upkeep = {
   /**
    * Runs a task for a source.
-   * @param isLast whether no later attempt has more memory
-   * @returns undefined if it failed, or if the source rests
-   * @throws DuckDB's error where more memory may help
+   * @param isLast whether no later attempt will have more memory
+   * @returns undefined if it failed, or the source is pausing
+   * @throws DuckDB's error if more memory may help
    */
   run<Result>(
     task: UpkeepTask,
@@ -19,14 +19,14 @@ export type Upkeep = {
     isLast: boolean,
     act: () => Promise<Result>,
   ): Promise<Result | undefined>;
-  /** Bytes that a file of the database had when the size of a source in it was last looked at, by source and name of the file in DuckDB. */
+  /** Bytes of a database file when the size of a source in it was last measured, by source and by the file's name in DuckDB. */
   readonly looked: Map<string, Map<string, number>>;
 };
 
-/** Milliseconds of that rest: each attempt reads again what it failed on. */
+/** Milliseconds of that pause: each attempt reads again the rows on which it failed. */
 const restMs = 600_000;
 
-/** Makes the upkeep of a process that stores rows; it remembers which sources rest. */
+/** Makes the upkeep of a process that stores rows; it remembers which sources are pausing. */
 export function createUpkeep(emit: (event: LoadingEvent) => void): Upkeep {
   const restsUntilMs = new Map<string, number>();
   return {
@@ -39,7 +39,7 @@ export function createUpkeep(emit: (event: LoadingEvent) => void): Upkeep {
       } catch (error) {
         if (isLackOfMemory(error) && !isLast) throw error;
         restsUntilMs.set(key, performance.now() + restMs);
-        // What follows is the statement.
+        // The other lines show the statement.
         const [message = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
         emit({ type: 'upkeep.failed', source, task, message });
         const place = damagedPlace(error);

@@ -18,7 +18,7 @@ export const currentName = 'current_file';
 type SpareOptions = {
   readonly databasePath: string;
   readonly sources: readonly Source[];
-  /** Called for each table of the spare that got other columns, with the milliseconds that it took. */
+  /** Called for each table of the spare whose columns were changed, with the milliseconds that took. */
   readonly onChanged?: ((table: string, ms: number) => void) | undefined;
 };
 
@@ -26,52 +26,52 @@ type SpareOptions = {
 type Write = (connection: DuckDBConnection, attempt: Attempt) => Promise<Turn>;
 
 type Attempt = {
-  /** Whether nothing more can be done for rows that need more memory than this turn has. */
+  /** Whether no later attempt will have more memory than this one. */
   readonly isLast: boolean;
-  /** Whether something in the attempt before broke the database. */
+  /** Whether something in the previous attempt broke the database. */
   readonly isAfterBreak: boolean;
 };
 
-/** Megabytes of DuckDB's buffers, and those of a turn that needs more: one whose rows are extraordinarily wide. */
+/** Megabytes of DuckDB's buffers: usually, and for a turn with extraordinarily wide rows. */
 const usualMemoryMb = 96;
 const exceptionalMemoryMb = 1024;
 
-/** DuckDB's allocator gives memory back while a turn goes on: it keeps 128 MB of what was freed otherwise, and all that no thread asks for. */
+/** Lets DuckDB's allocator return memory to the system during a turn: by default it keeps 128 MB of freed memory, and everything cached by idle threads. */
 const givingBack = `SET allocator_background_threads = true; SET allocator_flush_threshold = '8MB'; SET allocator_bulk_deallocation_flush_threshold = '16MB'`;
 
-/** What a turn left behind. */
+/** The result of a turn. */
 type Turn = {
-  /** Sources that have rows the current file lacks; undefined: the spare has nothing to show. */
+  /** Sources with rows that the current file lacks; undefined if the spare need not become current. */
   readonly loaded?: readonly string[] | undefined;
-  /** Whether the spare lacks rows that nobody can add any more: it is made again from the current file. */
+  /** Whether the spare lacks rows that can no longer be added: it is then copied from the current file. */
   readonly isLost?: boolean;
 };
 
 /** Milliseconds to wait for other writers. */
 const turnMs = 120_000;
 
-/** Milliseconds that readers have to let go of the spare, and one more for each of these bytes: beyond that, copying it is cheaper. */
+/** Milliseconds that readers have to close the spare, plus one for each of these bytes: after that, copying it is cheaper. */
 const releaseMs = 1500;
 const bytesPerMs = 100_000;
 
 /**
- * Takes the writer's turn: opens the spare while no other process writes, lets `write` change it, and makes it current if it has rows to
- * show. Readers keep the current file meanwhile.
- * @throws DatabaseBusyError if other processes write for two minutes; what `write` throws, the current file being as it was
+ * Takes the writer's turn: opens the spare while no other process writes, lets `write` change it, and makes it current if it has new
+ * rows. Readers keep using the current file meanwhile.
+ * @throws DatabaseBusyError if other processes write for two minutes; errors of `write`, after which the current file is unchanged
  */
 export async function writeSpare(options: SpareOptions, write: Write): Promise<void> {
   await withTurn(options.databasePath, async () => {
     const { databasePath, sources } = options;
     const current = await needCurrent(databasePath, sources);
     const spare = spareOf(databasePath, current);
-    // What a killed writer left of it may be as large as the database.
+    // An unfinished copy of a killed writer may be as large as the database.
     await rm(copyOf(spare), { force: true });
     if ((await bytesOf(spare)) === undefined) await copyOver(current, spare);
     const turn = await writeTo(spare, current, options, write).catch(error => {
       const isAfterBreak = isBroken(error);
       if (!isAfterBreak && !isLackOfMemory(error)) throw error;
       return writeTo(spare, current, { ...options, isLast: true, isAfterBreak }, write).catch(async cause => {
-        // What is wrong may be the spare, and not the rows.
+        // The problem may be the spare, not the rows.
         if (isBroken(cause)) await copyOver(current, spare).catch(() => undefined);
         throw cause;
       });
@@ -84,7 +84,7 @@ export async function writeSpare(options: SpareOptions, write: Write): Promise<v
   });
 }
 
-/** The current file. If it is gone, the other one takes its place, which lacks only rows that still wait in their files; without either, a new one. */
+/** The current file. If it is missing, the other one replaces it, which lacks only rows that still wait in files; without either, a new one is made. */
 async function needCurrent(databasePath: string, sources: readonly Source[]): Promise<Current> {
   const current = readCurrent(databasePath);
   if (await bytesOf(current.path)) return current;
@@ -114,8 +114,9 @@ async function writeTo(
 }
 
 /**
- * Opens the spare once its readers have moved on. One whose reader stays gets a copy in its place, and is gone when that reader ends. So does
- * one that can't be opened: DuckDB 1.5 does not replay the log of a writer that was killed after it had changed the type of a column.
+ * Opens the spare once its readers have closed it. If a reader stays, the spare is replaced by a copy, and the old file disappears when that
+ * reader ends. A spare that can't be opened is also replaced: DuckDB 1.5 can't replay the log of a writer that was killed after changing the
+ * type of a column.
  */
 async function openReleased(
   spare: string,
@@ -140,12 +141,12 @@ async function openReleased(
   }
 }
 
-/** Whether DuckDB had not enough memory. */
+/** Whether DuckDB ran out of memory. */
 export function isLackOfMemory(error: unknown): boolean {
   return /Out of Memory|failed to (?:pin|allocate)/i.test(String(error));
 }
 
-/** Whether DuckDB failed in itself: it takes no further statement over that database until it is opened again. */
+/** Whether DuckDB had an internal error: it accepts no further statement for that database until it is opened again. */
 export function isBroken(error: unknown): boolean {
   return /^(?:Error: )?(?:INTERNAL|FATAL) Error/i.test(String(error));
 }
@@ -162,8 +163,8 @@ async function canBeRead(path: string): Promise<boolean> {
 const copyOf = (spare: string) => `${spare}.copy`;
 
 /**
- * Makes a file equal to the current one, which nobody writes.
- * @throws the system's error, such as ENOSPC: nothing of the copy is left then
+ * Replaces a file by a copy of the current one, which no process writes.
+ * @throws the system's error, such as ENOSPC; then no partial copy is left
  */
 async function copyOver(current: Current, spare: string): Promise<void> {
   const unfinished = copyOf(spare);
@@ -171,7 +172,7 @@ async function copyOver(current: Current, spare: string): Promise<void> {
     await rm(unfinished, { force: true });
     throw error;
   });
-  // A log of another file must not be replayed; the current one has one only if its writer was killed at the very first start.
+  // The log of the replaced file must not be replayed; the current file has a log only if its writer was killed at the very first start.
   await rm(`${spare}.wal`, { force: true });
   if (await bytesOf(`${current.path}.wal`)) await copyFile(`${current.path}.wal`, `${spare}.wal`);
   await rename(unfinished, spare);
@@ -181,13 +182,13 @@ async function bytesOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.size;
 }
 
-/** The last turn that was asked for in this process. */
+/** The last turn requested in this process. */
 let ownTurn: Promise<void> = Promise.resolve();
 
 /**
- * Runs an action while nobody else does. The lock is DuckDB's own on a file without rows: the kernel releases it when its process
- * ends, however that happens, which no lock that Node offers does. It only keeps out other processes; within one, turns run one after another.
- * @throws SetupError in a folder of a newer version; what `act` throws
+ * Runs an action exclusively. The lock is DuckDB's own on a file without rows: the kernel releases it when its process ends, in whatever
+ * way, which holds for no lock that Node offers. It only excludes other processes; within one, turns run one after another.
+ * @throws SetupError in a folder of a newer version; errors of `act`
  */
 export function withTurn(databasePath: string, act: () => Promise<void>): Promise<void> {
   const turn = ownTurn.then(() => whileLocked(databasePath, act));
@@ -220,14 +221,14 @@ async function whileLocked(databasePath: string, act: () => Promise<void>): Prom
   }
 }
 
-/** Whether a file is no database, or not a whole one. */
+/** Whether a file is not a database, or an incomplete one. */
 function isTorn(error: unknown): boolean {
   return /not a valid DuckDB database|Could not read enough bytes|Corrupt/i.test(String(error));
 }
 
 /**
- * Makes the lock's file again, of which a full disk or a power cut left a part. By a rename: one that is gone for a moment could be made, and held, by
- * two processes.
+ * Makes the lock file again if a full disk or a power cut left an incomplete one. By a rename: if the file were missing for a moment, two
+ * processes could make it and hold the lock.
  */
 async function remakeLock(lock: string): Promise<void> {
   await withFileLock(lock, async () => {

@@ -5,7 +5,7 @@ import { acceptEvents } from './accept-events.ts';
 type AcceptLinesOptions = {
   readonly databasePath: string;
   readonly folder: string;
-  /** As declared. */
+  /** The source as declared. */
   readonly source: Source;
   /** Events as JSON texts. */
   readonly lines: AsyncIterable<string>;
@@ -14,16 +14,16 @@ type AcceptLinesOptions = {
   readonly onProgress?: (events: number) => void;
 };
 
-/** Events and characters of one part, whichever comes first: bounds the memory. */
+/** Maximum events and characters of one part: limits the memory. */
 const partEvents = 5000;
 const partCharacters = 8 * 1024 * 1024;
 
-/** Rejected events that are named. */
+/** Maximum rejected events that are named. */
 const maxNamed = 10;
 
 /**
- * Takes events from a file as `acceptEvents` takes a body. A part is on disk whole or not at all; an import that broke off can be
- * repeated, for an event that brings its id is stored once.
+ * Accepts events from a file in the way in which `acceptEvents` accepts a body. A part is on disk completely or not at all; an interrupted
+ * import can be repeated, because an event with an id of its own is stored only once.
  * @throws the system's error, such as ENOSPC
  */
 export async function acceptEventLines({

@@ -8,42 +8,42 @@ import { largeOf, learn, mergeFields, readLearned } from './learned-fields.ts';
 import type { LearningPace } from './learning-pace.ts';
 import { BodyError, splitEvents } from './split-events.ts';
 
-/** What came of events that were handed over. */
+/** The result of accepting events. */
 export type EventsAcceptance = {
   /** Events that are on disk. */
   readonly events: number;
   readonly rejected: number;
-  /** Why the first of the rejected ones is none, which count from 1. */
+  /** Why the first rejected event is not one, with its number from 1. */
   readonly problem: string | undefined;
-  /** Values that found no place in their row. */
+  /** Number of values that fit no field of their row. */
   readonly lostValues: number;
 };
 
 type AcceptOptions = {
   readonly databasePath: string;
   readonly folder: string;
-  /** Who sends the events, as `senderMark` says it. Default: nobody. */
+  /** The `senderMark` of the sender. Default: none. */
   readonly sender?: string;
-  /** As declared. */
+  /** The source as declared. */
   readonly source: Source;
   readonly body: Buffer;
   readonly nowMs: number;
-  /** Events of a body: Vector's ten million bytes hold fewer. Default 100,000; sixteen million bytes of empty ones would take half an hour to store. */
+  /** Maximum events of a body: Vector's ten million bytes have fewer. Default 100,000; sixteen million bytes of empty ones would take half an hour to store. */
   readonly maxEvents?: number;
-  /** When fields are learned. Default: as they come. */
+  /** When fields are learned. Default: at once. */
   readonly pace?: LearningPace;
 };
 
-/** Rows and characters of one block, whichever comes first: bounds the memory of whoever stores it. */
+/** Maximum rows and characters of one block: limits the memory of the process that stores it. */
 const blockRows = 5000;
 const blockCharacters = 2 * 1024 * 1024;
 
-/** Characters of an event. */
+/** Maximum characters of an event. */
 const maxEventLength = 1024 * 1024;
 
 /**
- * Turns events into rows of their source, and puts them on disk: all of them when this resolves, or none. Fields that they bring are
- * on disk before.
+ * Converts events to rows of their source, and puts them on disk: all of them when this resolves, or none. New fields are on disk before
+ * them.
  * @throws BodyError; the system's error, such as ENOSPC
  */
 export async function acceptEvents(options: AcceptOptions): Promise<EventsAcceptance> {
@@ -53,7 +53,7 @@ export async function acceptEvents(options: AcceptOptions): Promise<EventsAccept
   }
 }
 
-/** @returns undefined if another process has learned fields of the source meanwhile: one of them may be of another type there */
+/** @returns undefined if another process has learned fields of the source meanwhile, perhaps with other types: convert the events again */
 async function takeEvents(options: AcceptOptions): Promise<EventsAcceptance | undefined> {
   const { folder, sender, source, nowMs, maxEvents = 100_000 } = options;
   const learning = startLearning(options);
@@ -89,7 +89,7 @@ async function takeEvents(options: AcceptOptions): Promise<EventsAcceptance | un
   return { events, rejected, problem, lostValues };
 }
 
-/** Learns the fields that the events bring; while their source rests, finds out what it would learn, which waits. */
+/** Learns the new fields of events; while their source pauses, collects what it would learn. */
 function startLearning({ databasePath, source, nowMs, pace }: AcceptOptions) {
   const { [source.name]: known = {}, [largeOf(source.name)]: large = {} } = readLearned(databasePath);
   const waiting = pace?.waiting(source.name);
@@ -101,9 +101,9 @@ function startLearning({ databasePath, source, nowMs, pace }: AcceptOptions) {
     later && createConverter({ source, fields: later, nowMs, severalElements: new Set<string>() });
   return {
     fields,
-    /** Learns later what an event brings of which some value found no place. */
+    /** Collects the new fields of an event with values that fit no field, to be learned later. */
     postpone: (text: string) => void convert?.(text),
-    /** @returns false if the fields are not those that the events were converted with */
+    /** @returns false if the fields are no longer those with which the events were converted */
     async end(): Promise<boolean> {
       const growth = fields.takeGrowth() ?? (isResting ? undefined : waiting);
       const moreLarge = fields.takeLarge();
@@ -128,7 +128,7 @@ function startLearning({ databasePath, source, nowMs, pace }: AcceptOptions) {
   };
 }
 
-/** Writes rows block by block: those that bring their ids, and the others. */
+/** Writes rows block by block: those with ids of their own separately from the others. */
 function createBlocks(file: RowsFileWriter, source: string, severalElements: ReadonlySet<string>) {
   const start = (hasOwnIds: boolean) => ({ hasOwnIds, rows: [] as string[], characters: 0 });
   const [own, given] = [start(true), start(false)];
@@ -156,7 +156,7 @@ function createBlocks(file: RowsFileWriter, source: string, severalElements: Rea
   };
 }
 
-/** @returns the row, or why the text is no event; a RangeError is too deep a nesting for the stack */
+/** @returns the row, or why the text is not an event; a RangeError means that it is nested too deeply for the stack */
 function attempt(convert: (text: string) => ConvertedEvent, text: string): ConvertedEvent | Error {
   if (text.length > maxEventLength) return new RowError(`is longer than ${maxEventLength} characters`);
   try {

@@ -10,17 +10,17 @@ import { type GrowingFields, originalColumn } from './growing-fields.ts';
 
 /** An event as a row of its source. */
 export type ConvertedEvent = {
-  /** JSON text in the normal form of rows, without the columns that are NULL. */
+  /** JSON text in the normal form of rows, without columns that are NULL. */
   readonly row: string;
-  /** Whether the event brought its own id: sent again it is the same event. */
+  /** Whether the event has its own id: if sent again it is the same event. */
   readonly hasOwnId: boolean;
-  /** Values that found no place in the row, which has the event's text then. */
+  /** Number of values that fit no field of the row, which then also has the event's text. */
   readonly lost: number;
 };
 
 type ConvertOptions = {
   readonly source: Pick<Source, 'columns' | 'required' | 'generated' | 'time' | 'project' | 'load'>;
-  /** The fields of the source; unknown ones are added as they come. */
+  /** The fields of the source; new ones are added as they occur. */
   readonly fields: GrowingFields;
   /** The time of arrival, milliseconds. */
   readonly nowMs: number;
@@ -28,18 +28,18 @@ type ConvertOptions = {
   readonly severalElements: Set<string>;
 };
 
-/** Microseconds by which an event may be ahead of the clock here: a later one has a wrong clock, and would never grow old. */
+/** Maximum microseconds by which an event may be ahead of our clock: a later one has a wrong clock, and would never be old enough to be removed. */
 const maxAheadMicros = 366n * 86_400_000_000n;
 
-/** The project of events that name none: a self-hosted installation has one. */
+/** The project of events that name none: a self-hosted installation has only one. */
 const defaultProject = 'default';
 
-/** Characters of an id that is kept; longer ones are no ids. */
+/** Maximum characters of an event's own id; longer ones are not ids. */
 const maxIdLength = 256;
 
 /**
- * Makes the function that turns events into rows. An event is always kept: what does not fit a field's type is converted, or else is NULL
- * while the row gets the text of the event in the column `_original`.
+ * Makes the function that converts events to rows. An event is always kept: a value that does not fit a field's type is converted, or else
+ * becomes NULL while the row gets the text of the event in the column `_original`.
  */
 export function createConverter({ source, fields, nowMs, severalElements }: ConvertOptions) {
   const { columns, required = [], generated = [], project, load } = source;
@@ -55,7 +55,7 @@ export function createConverter({ source, fields, nowMs, severalElements }: Conv
     project?.split('.')[0],
   ]);
 
-  /** @throws RowError, SyntaxError for what is no event at all */
+  /** @throws RowError, SyntaxError for text that is not an event */
   return (text: string): ConvertedEvent => {
     conversion.lost = 0;
     conversion.records = 0;
@@ -81,8 +81,8 @@ export function createConverter({ source, fields, nowMs, severalElements }: Conv
 }
 
 /**
- * Makes the function that copies an event, in which columns with a meaning of their own come first, under their own names: a `Timestamp` is the
- * `timestamp` where there is no other.
+ * Makes the function that copies an event with its special columns first and under their exact names: `Timestamp` becomes `timestamp` if
+ * there is no other.
  */
 function ownColumns(names: readonly (string | undefined)[]) {
   const first: Record<string, undefined> = {};
@@ -102,7 +102,7 @@ function ownColumns(names: readonly (string | undefined)[]) {
 
 type Arrival = { readonly nowMs: number; readonly conversion: Conversion };
 
-/** The time of an event as it says, or else that of its arrival. */
+/** The time of an event: its own, or else that of its arrival. */
 function timeOf(event: Record<string, unknown>, column: string, { nowMs, conversion }: Arrival): string {
   const nowMicros = BigInt(nowMs) * 1000n;
   const read = (value: unknown) => readTime(value, nowMicros + maxAheadMicros);
@@ -118,7 +118,7 @@ function readTime(value: unknown, latestMicros: bigint): string | undefined {
   const text = keptDigits(value) ?? String(value);
   const isCount = /^-?\d+(?:\.\d+)?$/.test(text);
   const micros = isCount ? readEpoch(text, guessEpochUnit(text) ?? 's') : parseTimestamp(text);
-  // The very first one is what programs in Go write where they have none.
+  // The earliest time is what Go programs write for no time.
   const isTime = micros !== undefined && micros > minTimestamp && micros <= maxTimestamp;
   return isTime && micros <= latestMicros ? formatTimestamp(micros) : undefined;
 }
@@ -128,14 +128,14 @@ function metadataOf({ metadata }: Record<string, unknown>): Record<string, unkno
   return isJsonObject(first) ? first : undefined;
 }
 
-/** A message may be called `message`, too. */
+/** Renames `message` to the name of the message column. */
 function nameMessage(event: Record<string, unknown>): void {
   if ((event.event_message ?? null) !== null || event.message === undefined) return;
   event.event_message = event.message;
   delete event.message;
 }
 
-/** @returns whether all generated columns were there */
+/** @returns whether the event had values for all generated columns */
 function completeIds(
   event: Record<string, unknown>,
   generated: readonly string[],
@@ -153,7 +153,7 @@ function completeIds(
   return areOwn;
 }
 
-/** Says whose an event is that does not say so, in the field of its source. */
+/** Sets the project of an event without one, in the source's field for it. */
 function placeProject(
   event: Record<string, unknown>,
   [name = '', ...below]: string[],
@@ -174,5 +174,5 @@ function placeProject(
   });
 }
 
-/** Without content: nobody can ask for a project without a name. */
+/** Whether a value is empty: a project needs a name to be queried by. */
 const isNothing = (value: unknown) => value === undefined || value === null || value === '';

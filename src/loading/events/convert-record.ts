@@ -3,24 +3,24 @@ import { normaliseScalar, RowError } from '../../duckdb/normalise-row.ts';
 import type { ScalarType, SourceField } from '../../endpoints/sources.ts';
 import { fitsFloat, type GrowingFields, type GrowingRecord } from './growing-fields.ts';
 
-/** What is going on while events become rows. */
+/** The state of converting events to rows. */
 export type Conversion = {
   readonly fields: GrowingFields;
   /** Collects dotted paths of records that hold several elements. */
   readonly severalElements: Set<string>;
-  /** Values of the present event that found no place. */
+  /** Number of values of the current event that fit no field. */
   lost: number;
-  /** Records in lists of the present event. */
+  /** Number of records in lists of the current event. */
   records: number;
 };
 
 /**
- * Records that the lists of one event may hold. DuckDB makes room for all fields of each, also for those that it lacks: a hundred thousand empty
- * ones would take gigabytes.
+ * Maximum records in the lists of one event. DuckDB makes room for all fields of each, even missing ones: a hundred thousand empty records
+ * would take gigabytes.
  */
 const maxRecords = 1000;
 
-/** Brings a record into the form of its fields: unknown ones are learned, and what does not fit is NULL and counted. */
+/** Converts a record to its fields: new ones are learned, and values that do not fit become NULL and are counted. */
 export function convertRecord(
   conversion: Conversion,
   record: Record<string, unknown>,
@@ -32,7 +32,7 @@ export function convertRecord(
     if (value === null || value === undefined) continue;
     const found = conversion.fields.find(growing, key, value);
     if (found === 'nothing') continue;
-    // Two names may be one in another letter case.
+    // Two names may differ only in letter case.
     if (found === undefined || Object.hasOwn(converted, found.name)) conversion.lost++;
     else converted[found.name] = convertField(conversion, found, value, path + found.name);
   }
@@ -53,7 +53,7 @@ function convertField(
     const [type] = field as [ScalarType]; // a record has `below`
     return list.map(item => convertScalar(conversion, type, item, path)).filter(item => item !== null);
   }
-  // A list of one is its element, where it is no value itself.
+  // A list of one value stands for that value, unless a list is a value of the type.
   const isElement = Array.isArray(value) && value.length === 1 && field !== 'STRING' && field !== 'JSON';
   const single = isElement ? value[0] : value;
   if (!below) return convertScalar(conversion, field as ScalarType, single, path); // a record has `below`
@@ -78,7 +78,7 @@ function convertRecords(
 function convertScalar(conversion: Conversion, type: ScalarType, value: unknown, path: string): unknown {
   try {
     if (type === 'FLOAT64' && !fitsFloat(value)) throw new RowError(`${path} has more digits than a FLOAT64`);
-    // The unit of each count is recognised by itself: events of many senders come together.
+    // The unit of each count is recognised separately, because events of many senders are mixed.
     const findings = timeTypes.includes(type) ? { ...noFindings, epochUnits: new Map() } : noFindings;
     return normaliseScalar(type, wholeNumber(type, value), path, findings);
   } catch (error) {
@@ -92,7 +92,7 @@ const timeTypes: readonly ScalarType[] = ['TIMESTAMP', 'DATETIME', 'DATE'];
 
 const noFindings = { ignoredFields: new Set<string>(), severalElements: new Set<string>() };
 
-/** `200.0` in a text is an integer. */
+/** For an integer field, accepts text such as `200.0`. */
 function wholeNumber(type: ScalarType, value: unknown): unknown {
   if (typeof value !== 'string' || type !== 'INT64') return value;
   return /^\s*([+-]?\d{1,19})(?:\.0*)?\s*$/.exec(value)?.[1]?.replace('+', '') ?? value;

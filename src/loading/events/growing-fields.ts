@@ -1,20 +1,20 @@
 import { isJsonObject, keptDigits } from '../../base/exact-json.ts';
 import type { ScalarType, Source, SourceField, SourceFields } from '../../endpoints/sources.ts';
 
-/** The column with the text of an event of which some value found no place. */
+/** The column with the text of an event with values that fit no field. */
 export const originalColumn = '_original';
 
 /**
- * Fields that one source may learn, their depth, and the characters of a name. Records and arrays count twice: DuckDB stores more columns for them, and
- * each takes memory and time in every turn of the writer.
+ * Maximum fields that one source may learn, their depth, and the characters of a name. Records and arrays count twice: DuckDB stores more
+ * columns for them, and each takes memory and time in every turn of the writer.
  */
 export const learningLimits = { fields: 500, depth: 8, nameLength: 128 };
 
 /** A record whose fields grow. */
 export type GrowingRecord = {
-  /** By name in lower case: BigQuery and DuckDB make no difference. */
+  /** By name in lower case: BigQuery and DuckDB ignore letter case. */
   readonly fields: Map<string, GrowingField>;
-  /** What was learned here, as the file of learned fields has it. */
+  /** The fields learned here, in the form of the file of learned fields. */
   readonly learned: Record<string, SourceField>;
   /** Names from the top down to these fields. */
   readonly depth: number;
@@ -30,17 +30,17 @@ export type GrowingField = {
   readonly isLearned: boolean;
 };
 
-/** The fields of a source, with those that are learned while events come. */
+/** The fields of a source, including those learned from events. */
 export type GrowingFields = {
   readonly root: GrowingRecord;
   /**
    * Finds the field for a value, and learns it if it is new.
-   * @returns 'nothing' for a value without content; undefined if the limits leave no place for it
+   * @returns 'nothing' for a value without content; undefined if the limits allow no further field
    */
   find(record: GrowingRecord, key: string, value: unknown): GrowingField | 'nothing' | undefined;
   /** Learns a column of text. */
   addColumn(name: string): void;
-  /** All that was learned, if that is more than at the last call. */
+  /** All learned fields, if there are more than at the last call. */
   takeGrowth(): SourceFields | undefined;
   /** The learned integers that stay INT64, by dotted path in lower case, if there are more than at the last call. */
   takeLarge(): SourceFields | undefined;
@@ -50,7 +50,7 @@ type DeclaredFields = Pick<Source, 'columns' | 'time' | 'project'>;
 
 /**
  * @param source as declared
- * @param learned what it has learned so far
+ * @param learned its fields learned so far
  * @param options `isResting`: whether no field of a record is learned, nor changes its type: only columns are. Default false;
  * `large`: learned integers that stay INT64, as `takeLarge` gave them. Default: none
  */
@@ -88,7 +88,7 @@ export function growFields(
     const below = recordOf(field) && startRecord(record.depth + 1, `${record.path}${name.toLowerCase()}.`);
     const added = { name, field, below, isLearned };
     record.fields.set(name.toLowerCase(), added);
-    // A declared record is named in what is learned as well, for the fields below it.
+    // A declared record also occurs among the learned fields, because of those below it.
     if (below) record.learned[name] = Array.isArray(field) ? [below.learned] : below.learned;
     return added;
   }
@@ -142,14 +142,14 @@ export function growFields(
   }
 }
 
-/** Names of columns, in lower case, that a field of a record would make ambiguous. */
+/** Names of columns, in lower case, that a record's field of the same name would make ambiguous. */
 function columnsToKeepClear({
   columns,
   time = 'timestamp',
   project = 'project',
 }: DeclaredFields): ReadonlySet<string> {
   const names = new Set(Object.keys(columns).map(name => name.toLowerCase()));
-  // Who asks names the table of these, for Supabase's own records have such fields.
+  // These are always queried with the name of the table, because Supabase's own records have fields of the same name.
   for (const name of [time, project]) names.delete(name);
   return names;
 }
@@ -159,7 +159,7 @@ function createWholeFields(large: SourceFields) {
   const paths = new Set(Object.keys(large));
   let hasGrown = false;
   return {
-    /** @returns whether a field stays INT64, this value of it considered */
+    /** @returns whether a field stays INT64, considering this value */
     notice(path: string, value: unknown): boolean {
       if (!paths.has(path) && !fitsFloat(value)) {
         paths.add(path);
@@ -193,10 +193,10 @@ function hasFraction(value: unknown): boolean {
 
 const isInteger = /^-?\d+$/;
 
-/** Digits before the point that no FLOAT64 has. */
+/** More digits before the point than any FLOAT64 has. */
 const maxFloatDigits = 310;
 
-/** Whether a FLOAT64 holds all digits of a value; of one that is no integer it holds those that it can. */
+/** Whether a FLOAT64 holds an integer exactly; other numbers are always accepted, perhaps rounded. */
 export function fitsFloat(value: unknown): boolean {
   const [only] = Array.isArray(value) && value.length === 1 ? (value as unknown[]) : [value];
   const digits = /^\s*([+-]?\d{16,})(?:\.0*)?\s*$/.exec(keptDigits(only) ?? String(only))?.[1];
@@ -215,22 +215,22 @@ export function recordOf(field: SourceField): SourceFields | undefined {
   return typeof element === 'string' ? undefined : element;
 }
 
-/** Names that rows need for themselves: the presence of a record, and the text of the event. */
+/** Names reserved for the presence of a record, and for the text of the event. */
 const isReserved = (key: string) => /^(?:_p|_original|__.*)$/i.test(key);
 
-/** A column of this name would hide DuckDB's own number of each row, by which rows are sorted. */
+/** A column of this name would hide DuckDB's own `rowid`, by which rows are sorted. */
 const isRowId = /^rowid$/i;
 
 /**
- * The name of a column as BigQuery allows it, made as Logflare makes it: other characters are `_`, and so is then the first one.
- * @param isTaken whether the name means something else: a field `id` of a record would make the `id` of its rows ambiguous for all who ask
+ * A column name that BigQuery allows, made in the way of Logflare: other characters become `_`, and such a name also begins with `_`.
+ * @param isTaken whether the name means something else: a field `id` of a record would make the `id` of its rows ambiguous in queries
  */
 function columnName(key: string, isTaken: boolean): string | undefined {
   const name = /^[A-Za-z_]\w*$/.test(key) && !isTaken ? key : `_${key.replace(/\W/g, '_')}`;
   return name.length > learningLimits.nameLength || isReserved(name) ? undefined : name;
 }
 
-/** The field that a value asks for. @returns undefined for a value without content */
+/** The type of the field for a value. @returns undefined for a value without content */
 function fieldFor(value: unknown, depth: number): SourceField | undefined {
   if (!hasContent(value)) return undefined;
   if (isJsonObject(value)) return depth < learningLimits.depth ? [{}] : 'STRING';
@@ -259,7 +259,7 @@ function scalarFor(value: unknown): ScalarType {
   return Number.isSafeInteger(value) ? 'INT64' : 'FLOAT64';
 }
 
-/** Without records that have no field: DuckDB has no such type. */
+/** Removes records without fields, for which DuckDB has no type. */
 function pruned(fields: SourceFields): SourceFields {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, field]): [string, SourceField][] => {

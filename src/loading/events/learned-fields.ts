@@ -5,7 +5,7 @@ import { withFileLock } from '../../base/with-file-lock.ts';
 import type { Source, SourceField, SourceFields } from '../../endpoints/sources.ts';
 import { recordOf } from './growing-fields.ts';
 
-/** Fields that events brought and no source declares, by source: what is declared wins. */
+/** Fields learned from events, by source; declared fields win. */
 export type LearnedFields = Readonly<Record<string, SourceFields>>;
 
 /** The file of the learned fields, beside the database. */
@@ -14,8 +14,8 @@ export function learnedFile(databasePath: string): string {
 }
 
 /**
- * What stands in that file for the learned integers of a source of which one has more digits than a FLOAT64: they stay INT64. No source has such a
- * name; their fields are dotted paths in lower case.
+ * The key in that file for the learned integers of a source that have had a value with more digits than a FLOAT64: they stay INT64. No
+ * source can have such a name; the fields are dotted paths in lower case.
  */
 export const largeOf = (source: string) => `large integers of ${source}`;
 
@@ -37,7 +37,7 @@ export function readLearned(databasePath: string): LearnedFields {
 }
 
 /**
- * Adds fields to those that a source has learned. They are on disk when this resolves.
+ * Adds fields to the learned ones of a source. They are on disk when this resolves.
  * @returns all learned fields
  */
 export async function learn(
@@ -53,7 +53,7 @@ export async function learn(
   });
 }
 
-/** The sources with what they have learned. */
+/** The sources including their learned fields. */
 export function withLearned(sources: readonly Source[], learned: LearnedFields): Source[] {
   return sources.map(source => {
     const own = learned[source.name];
@@ -61,7 +61,7 @@ export function withLearned(sources: readonly Source[], learned: LearnedFields):
   });
 }
 
-/** The fields of both; where they differ the first ones hold. Names that differ in letter case are one. */
+/** The fields of both; if they differ the first ones win. Names that differ only in letter case are the same. */
 export function mergeFields(first: SourceFields, second: SourceFields): SourceFields {
   const names = new Map(Object.keys(first).map(name => [name.toLowerCase(), name]));
   const merged: Record<string, SourceField> = { ...first };

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { constants, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { BodyError } from './split-events.ts';
 
-/** Of zstd: a window of 8 MB. Source: RFC 9659, which forbids larger ones; a decoder takes as much memory. */
+/** The largest window of zstd, 8 MB, which a decoder needs as memory. Source: RFC 9659, which forbids larger ones. */
 const windowLogMax = 23;
 
 /** Content encodings of a body with events. */
@@ -15,7 +15,7 @@ export type BodyEncoding = keyof typeof decoders;
 
 export const bodyEncodings = Object.keys(decoders) as readonly BodyEncoding[]; // the keys of a literal
 
-/** Bytes of a body after decoding: Vector's batches have ten million at most. */
+/** Maximum bytes of a body after decoding; Vector's batches have at most ten million. */
 export const maxEventsBytes = 16 * 1024 * 1024;
 
 /**

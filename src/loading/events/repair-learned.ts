@@ -9,8 +9,8 @@ import type { CatalogColumn, SqlType } from '../../googlesql/tree/types.ts';
 import { type LearnedFields, learnedFile } from './learned-fields.ts';
 
 /**
- * Sets a damaged file of learned fields aside, and makes it again from the tables: they have every field that an event of before brought.
- * @param nowMs for the name of what is set aside
+ * Sets a damaged file of learned fields aside, and makes it again from the tables, which have all fields of earlier events.
+ * @param nowMs for the name of the file that is set aside
  * @throws DuckDB's error if the tables can't be read
  */
 export async function repairLearned(databasePath: string, nowMs: number): Promise<DamagedFile> {
@@ -20,7 +20,7 @@ export async function repairLearned(databasePath: string, nowMs: number): Promis
     connection.closeSync();
     instance.closeSync();
   });
-  // What a source declares is among them, and wins.
+  // Declared fields are among them, and win anyway.
   const learned: LearnedFields = Object.fromEntries(
     tables.map(({ name, columns }) => [name, fieldsOf(columns)]),
   );

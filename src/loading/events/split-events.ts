@@ -1,6 +1,6 @@
 import { stringEnd } from '../../base/json-scan.ts';
 
-/** A body that can't be read, and the code of the error that says so. */
+/** A body that can't be read, and the code of the error to answer with. */
 export class BodyError extends Error {
   override readonly name = 'BodyError';
   readonly code: 'invalid_body' | 'body_too_large';
@@ -12,10 +12,10 @@ export class BodyError extends Error {
 }
 
 /**
- * Finds the events of a body without parsing them: an array, an object with an array `batch` and no message, or one object after the other,
- * as NDJSON has them.
+ * Finds the events of a body without parsing them: an array, an object with an array `batch` and no message, or one object after
+ * another, as in NDJSON.
  * @returns their texts, in order
- * @throws BodyError for a body that ends too early, or holds something between its values
+ * @throws BodyError for a body that ends too early, or has something between its values
  */
 export function* splitEvents(body: Buffer): Iterable<string> {
   let at = afterSpace(body, body[0] === 0xef && body[1] === 0xbb ? 3 : 0);
@@ -45,7 +45,7 @@ function* elementsOf(body: Buffer, list: number): Iterable<string> {
   }
 }
 
-/** Where the array `batch` of an object begins, if it has one and is no event itself, with a message of its own. */
+/** Where the array `batch` of an object begins; undefined without one, or if the object is itself an event, with a message. */
 function batchOf(body: Buffer, object: number): number | undefined {
   if (body[object] !== openBrace) return undefined;
   let batch: number | undefined;
@@ -65,7 +65,7 @@ function batchOf(body: Buffer, object: number): number | undefined {
   return batch;
 }
 
-/** The position after a value. Whether it is JSON inside is for its parser to say. */
+/** The position after a value, which is not checked to be valid JSON. */
 function valueEnd(body: Buffer, start: number): number {
   let depth = 0;
   let at = start;

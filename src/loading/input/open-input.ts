@@ -13,7 +13,7 @@ import type { ReadRow } from '../accept-rows.ts';
 import { type Reject, readByDuckDb } from './read-by-duckdb.ts';
 import { readCsv } from './read-csv.ts';
 
-/** Forms in which rows come. */
+/** Formats of rows. */
 export const inputFormats = ['ndjson', 'json', 'csv', 'parquet', 'lines', 'logflare'] as const;
 export type InputFormat = (typeof inputFormats)[number];
 
@@ -22,25 +22,25 @@ const logflareColumns = ['body', 'event_message', 'id', 'timestamp'];
 
 /** Rows from a file or a stream. */
 export type RowsInput = {
-  /** Bytes read so far; of Parquet files and JSON arrays none, since DuckDB reads those. */
+  /** Bytes read so far; 0 for Parquet files and JSON arrays, which DuckDB reads. */
   readBytes(): number;
-  /** Of the format `logflare`, lines that are no rows at all, once all others are read. */
+  /** For the format `logflare`, lines that are not rows at all, once all others are read. */
   rejects(): Promise<readonly Reject[]>;
   close(): Promise<void>;
 } & (
   | { readonly format: 'logflare' /** Events. */; readonly lines: AsyncIterable<string> }
   | {
       readonly format: Exclude<InputFormat, 'logflare'>;
-      /** Rows, or their JSON texts; of the format `lines`, lines of text. */
+      /** Rows, or their JSON texts; for the format `lines`, lines of text. */
       readonly lines: AsyncIterable<string | ReadRow>;
     }
 );
 
-/** Bytes by which formats are recognised. */
+/** Bytes from which a format is recognised. */
 const headBytes = 64 * 1024;
 
 /**
- * Opens rows, compressed or not, whatever their file is called.
+ * Opens rows, compressed or not, whatever the name of their file.
  * @param from a path, or a stream
  * @param format default: recognised by the content
  * @throws the system's error
@@ -83,7 +83,7 @@ export async function openInput(
       close,
     };
   }
-  // DuckDB reads these by their paths; what comes as a stream goes to a file first.
+  // DuckDB reads these by path; a stream is written to a file first.
   const isFile = typeof from === 'string' && !plain.isCompressed;
   const folder = isFile ? undefined : await mkdtemp(join(tmpdir(), 'import-'));
   const path = folder ? join(folder, 'rows') : String(from);
@@ -142,7 +142,7 @@ async function decompress({ head, stream }: Peeked): Promise<Peeked & { readonly
       ? createZstdDecompress()
       : undefined;
   if (!decoder) return { head, stream, isCompressed: false };
-  // Its errors come out of the decoder.
+  // Errors come out of the decoder.
   pipeline(stream, decoder).catch(() => undefined);
   return { ...(await peek(decoder)), isCompressed: true };
 }
@@ -157,7 +157,7 @@ function formatOf(head: Buffer, { load, columns }: Source, isCsv: boolean): Inpu
   if (isCsv || encodingOf(head).startsWith('utf-16')) return 'csv';
   if (text.startsWith('[')) return 'json';
   if (!text.startsWith('{')) return 'csv';
-  // Objects over several lines, or several in one line, have no line that is one.
+  // If objects extend over several lines, or share one, no line is an object.
   return text.split('\n').some(isObject) || !text.includes('}') ? 'ndjson' : 'json';
 }
 

@@ -9,7 +9,7 @@ import {
 import { columnOf, type Source, type SourceField } from '../../endpoints/sources.ts';
 import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
 
-/** A line of a file that is no row. */
+/** A line of a file that is not a row. */
 export type Reject = { readonly line: number; readonly reason: string; readonly text: string };
 
 export type Reading = {
@@ -24,7 +24,7 @@ export type JsonShape = 'array' | 'unstructured';
 
 type DuckDbFormat = 'json' | 'parquet' | 'logflare';
 
-/** Lines of a CSV file that are no rows and are named, at most. */
+/** Maximum invalid lines of a CSV file that are named. */
 const maxRejects = 1000;
 
 /**
@@ -84,8 +84,8 @@ async function selectSql(
 }
 
 /**
- * SQL of a value for which JSON has a form that loses nothing; undefined where its own form loses nothing. As JSON numbers decimals would
- * lose digits, bytes have no JSON of their own, and nanoseconds are more than any type of ours has.
+ * SQL that converts a value to a form whose JSON loses nothing; undefined if none is needed. As JSON numbers decimals would lose digits,
+ * bytes have no JSON form, and no type of ours has nanoseconds.
  */
 function exactSql(sql: string, type: DuckDBType, field: SourceField, depth = 0): string | undefined {
   if (type instanceof DuckDBListType && Array.isArray(field)) {

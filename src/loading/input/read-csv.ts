@@ -8,8 +8,8 @@ import { columnOf, type Source, type SourceField } from '../../endpoints/sources
 import type { ReadRow } from '../accept-rows.ts';
 
 /**
- * Reads CSV as rows of text, which the declared types read: every line becomes a row or is refused with a reason, in whatever encoding,
- * with whatever ends of lines. An empty value is NULL.
+ * Reads CSV as rows of text, to be read by the declared types: each line becomes a row or is refused with a reason, in any encoding and
+ * with any line endings. An empty value is NULL.
  * @param head the beginning of the stream
  */
 export async function* readCsv(
@@ -53,14 +53,14 @@ export async function* readCsv(
   }
 }
 
-/** A cell as it stands in a file, so that a refused line can be corrected and loaded. */
+/** A cell as written in a file, so that a refused line can be corrected and loaded. */
 function written(cell: string, { delimiter, quote, escape: before }: CsvDialect): string {
   const isPlain =
     !cell.includes(delimiter) && !/[\r\n]/.test(cell) && (quote === '' || !cell.includes(quote));
   return isPlain || quote === '' ? cell : `${quote}${cell.replaceAll(quote, before + quote)}${quote}`;
 }
 
-/** @param declared what is known: else a beginning that is ASCII says nothing yet of the rest */
+/** @param declared the encoding, if known; otherwise an ASCII beginning does not decide about the rest */
 async function* decode(
   stream: AsyncIterable<Buffer>,
   encoding: TextEncoding,
@@ -83,7 +83,7 @@ function skipLines(text: string, lines: number): string {
         .join('\n');
 }
 
-/** Columns of one name get numbers, so that none hides another. */
+/** Numbers columns with the same name, so that none hides another. */
 function uniqueNames(names: readonly string[]): string[] {
   const seen = new Map<string, number>();
   return names.map((name, at) => {
@@ -94,17 +94,17 @@ function uniqueNames(names: readonly string[]): string[] {
   });
 }
 
-/** The name of a column without one, as DuckDB has it: all of one length. */
+/** The name of an unnamed column, as in DuckDB: all of the same length. */
 function numbered(at: number, columns: number): string {
   return `column${String(at).padStart(String(columns - 1).length, '0')}`;
 }
 
 const numbers: readonly SourceField[] = ['INT64', 'FLOAT64', 'NUMERIC', 'BIGNUMERIC'];
 
-/** How a value of a column is read where the form of the file says more than the type. */
+/** Makes the reader of a column's values, if the dialect of the file says more than the type. */
 function createReader({ columns, csv = {} }: Source, column: string): (cell: string) => unknown {
   const field = columns[column];
-  // A cell of an array or a record holds its JSON.
+  // A cell of an array or a record contains its JSON.
   if (field !== undefined && typeof field !== 'string') return parseNested;
   if (field !== undefined && numbers.includes(field)) {
     const { thousands, decimal } = csv;
@@ -127,7 +127,7 @@ function parseNested(cell: string): unknown {
   try {
     return parseExactNumbers(cell);
   } catch {
-    // It is refused as a value.
+    // Returned unchanged, to be refused as a value.
     return cell;
   }
 }
