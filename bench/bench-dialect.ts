@@ -73,9 +73,10 @@ export const questions: readonly (Question & { readonly parameters: Readonly<Rec
 
 /** What the front-end costs: translating callers' queries, and planning and running what it prints beside SQL written by hand. */
 export async function benchDialect(): Promise<void> {
-  const direct = await openDirectDuckDb(currentFile(await benchData()));
+  const file = currentFile(await benchData());
+  const direct = await openDirectDuckDb(file);
   const saved = await readFile('sql/logs.all.sql', 'utf8');
-  const translations = await translateAsGateway();
+  const translations = await translateAsGateway(file);
   console.log(`\n${benchRows.toLocaleString('en')} edge rows, medians\n`);
   console.log(
     '| query | translate (ms) | p99 (ms) | plan (ms) | DuckDB by hand (ms) | DuckDB (ms) | ratio |\n|---|---|---|---|---|---|---|',
@@ -97,9 +98,9 @@ export async function benchDialect(): Promise<void> {
 export type TranslationTimes = { readonly middle: number; readonly p99: number };
 
 /** Translates the questions in a process with a gateway's bounds of memory, which V8's collections depend on. */
-async function translateAsGateway(): Promise<Readonly<Record<string, TranslationTimes>>> {
+async function translateAsGateway(file: string): Promise<Readonly<Record<string, TranslationTimes>>> {
   const { args, environment } = readScript('start');
-  const child = fork(fileURLToPath(new URL('./translate-questions.ts', import.meta.url)), {
+  const child = fork(fileURLToPath(new URL('./translate-questions.ts', import.meta.url)), [file], {
     execArgv: args.slice(0, -1),
     env: { ...process.env, ...environment },
   });

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { benchData, currentFile } from './bench-data.ts';
 import { questions, type TranslationTimes } from './bench-dialect.ts';
 import { openDirectDuckDb } from './direct-duckdb.ts';
 import { median } from './time-blocks.ts';
@@ -7,7 +6,8 @@ import { median } from './time-blocks.ts';
 /** Runs whose times count, after half as many that do not. */
 const runs = 200;
 
-const direct = await openDirectDuckDb(currentFile(await benchData()));
+// The database, given by the bench that starts this.
+const direct = await openDirectDuckDb(process.argv[2]!);
 const saved = await readFile('sql/logs.all.sql', 'utf8');
 const times: Record<string, TranslationTimes> = {};
 for (const { name, callerSql } of questions) {
