@@ -7,7 +7,7 @@ import type { SqlType } from './tree/types.ts';
 import type { WireShape } from './tree/wire-shape.ts';
 
 export type CompileRequest = BindRequest & {
-  /** Rows beyond this are cut off. */
+  /** Maximum rows; the rest is cut off. */
   readonly maxRows: number;
 };
 
@@ -22,10 +22,10 @@ export type CompiledParameter = {
 /** A statement for DuckDB that returns one VARCHAR column: each row as its JSON object, to be finished by `finishRow`. */
 export type CompiledStatement = {
   readonly sql: string;
-  /** What `finishRow` needs to bring a row into the wire form; absent where rows are final. */
+  /** The shapes with which `finishRow` converts a row to the wire form; absent if rows are final. */
   readonly shape: readonly WireShape[] | undefined;
   readonly columns: readonly Column[];
-  /** Exactly those that `sql` holds. */
+  /** Exactly the values that `sql` refers to. */
   readonly parameters: readonly CompiledParameter[];
   /** Base tables that are read, by their names in the catalogue. */
   readonly tables: readonly string[];
@@ -33,7 +33,7 @@ export type CompiledStatement = {
   readonly functions: readonly string[];
 };
 
-/** Longest DuckDB text; templates repeat their arguments, so nesting multiplies. */
+/** Maximum characters of the DuckDB text; templates repeat their arguments, so nesting multiplies. */
 const maxPrintedLength = 4_000_000;
 
 /**
@@ -44,7 +44,7 @@ export function compileForDuckDb(request: CompileRequest): CompiledStatement {
   try {
     return print(bindStatement(request), request);
   } catch (error) {
-    // The stack ran out, or an expression multiplies itself: no one position explains it.
+    // The stack overflowed, or an expression multiplies itself: there is no single position to report.
     if (error instanceof RangeError) throw invalidQuery('The query is too complex', { line: 1, column: 1 });
     throw error;
   }

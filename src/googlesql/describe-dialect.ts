@@ -5,7 +5,7 @@ import { warehouseAggregateRows, warehouseRows } from './functions/warehouse-fun
 import { reservedWords } from './syntax/reserved-words.ts';
 import { typeName } from './tree/types.ts';
 
-/** What an editor needs to know of the SQL that callers may send. */
+/** The dialect of callers' SQL, for an editor. */
 export type Dialect = {
   readonly keywords: readonly string[];
   readonly types: readonly string[];
@@ -13,12 +13,12 @@ export type Dialect = {
   readonly functions: readonly {
     readonly name: string;
     readonly kind: 'scalar' | 'aggregate' | 'window';
-    /** Such as `SUBSTR(STRING, INT64) STRING`; none for functions whose calls have a form of their own. */
+    /** Such as `SUBSTR(STRING, INT64) STRING`; empty for functions with a call syntax of their own. */
     readonly signatures: readonly string[];
   }[];
 };
 
-/** Words that are keywords in their places alone. */
+/** Words that are keywords only in certain positions. */
 const contextualWords = ['OFFSET', 'ORDINAL', 'PIVOT', 'SAFE_CAST', 'SAFE_OFFSET', 'SAFE_ORDINAL', 'UNPIVOT'];
 
 const types = [
@@ -26,7 +26,7 @@ const types = [
   'TIMESTAMP', 'DATETIME', 'DATE', 'TIME', 'INTERVAL', 'JSON', 'ARRAY', 'STRUCT',
 ]; // biome-ignore format: one list
 
-/** The dialect, out of the tables by which the front-end resolves calls. */
+/** Describes the dialect, from the tables with which the front-end resolves calls. */
 export function describeDialect(): Dialect {
   const aggregates = [...aggregateRows, ...warehouseAggregateRows];
   const scalars = [...scalarFunctionRows, ...warehouseRows];
@@ -45,7 +45,7 @@ export function describeDialect(): Dialect {
   };
 }
 
-/** Operators have rows, too. */
+/** Excludes operators, which have rows, too. */
 const isCallable = (name: string) => /^[A-Z]\w*(?:\.\w+)?$/.test(name);
 
 function signatureOf({ name, parameters, variadic, returns }: FunctionRow): string {

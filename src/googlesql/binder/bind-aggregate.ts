@@ -49,7 +49,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
   const inside = call.over ? context : { ...context, aggregatesRefusedIn: `an argument of ${name}` };
   const given = call.arguments.map(argument => context.binder.expression(inside, argument));
   const having = call.having && context.binder.expression(inside, call.having.expression);
-  // Of calls with HAVING, DuckDB has one.
+  // DuckDB has only one aggregate with HAVING.
   const extreme = call.having && name === 'ANY_VALUE' ? extremeValueRows[call.having.extreme] : undefined;
   const values = extreme && having ? [...given, having] : given;
   const matched = matchRow(extreme ?? rows, `aggregate function ${name}`, values, call.at);
@@ -84,22 +84,22 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
   return aggregate;
 }
 
-/** The template of a row, or that for what stands beside its arguments. */
+/** The template of a row, or the variant for the call's modifiers. */
 function templateOf(call: CallSyntax, name: string, { row, template }: MatchedRow): string {
   if (name === 'APPROX_QUANTILES' && call.nulls === 'RESPECT') return quantilesWithNulls;
   return (call.distinct && row.distinct) || template;
 }
 
-/** Aggregates to which a value that comes twice is as good as one. */
+/** Aggregates for which duplicates make no difference. */
 const sameWhenDistinct = new Set(
   'ANY_VALUE APPROX_COUNT_DISTINCT BIT_AND BIT_OR LOGICAL_AND LOGICAL_OR MAX MIN'.split(' '),
 );
 
-/** A modifier that DuckDB does not take beside a function; which ones BigQuery takes, it knows. */
+/** A modifier that DuckDB does not accept with a function; whether BigQuery does, only BigQuery knows. */
 function unsupportedModifier(call: CallSyntax, name: string, template: string): Unsupported | undefined {
   if (call.over && call.orderBy.length > 0)
     throw invalidQuery(`Aggregate function ${name} does not support ORDER BY with an OVER clause`, call.at);
-  // Percentiles and quantiles pass over NULL anyway.
+  // Percentiles and quantiles ignore NULL anyway.
   const passesOver =
     (call.nulls === 'IGNORE' && name.startsWith('PERCENTILE_')) ||
     (call.nulls && name === 'APPROX_QUANTILES');
@@ -114,7 +114,7 @@ function unsupportedModifier(call: CallSyntax, name: string, template: string): 
   return found ? onlyOnWarehouse(`${found} in ${name}`, call.at).reason : undefined;
 }
 
-/** A literal would order nothing, and a number says no position here. */
+/** Refuses literals: one would order nothing, and a number is not a position here. */
 function refuseLiteralOrder({ expression }: CallSyntax['orderBy'][number]): void {
   if (!isPlainLiteral(expression)) return;
   throw invalidQuery(
@@ -125,7 +125,7 @@ function refuseLiteralOrder({ expression }: CallSyntax['orderBy'][number]): void
   );
 }
 
-/** DISTINCT leaves the arguments only: nothing else is left to order by. */
+/** With DISTINCT only the arguments remain, so nothing else can be ordered by. */
 function refuseHiddenOrder(
   keyOf: KeyOf,
   orderBy: readonly BoundOrder[],
@@ -190,7 +190,7 @@ function firstElements(aggregate: BoundAggregate, call: CallSyntax): BoundExpres
       arguments: [arrays, count],
     };
   }
-  // Of no element it is NULL, not empty.
+  // Without elements it is NULL, not empty.
   const template = limit === '0' ? 'nullif(list_slice($1, 1, $2), [])' : 'list_slice($1, 1, $2)';
   return { kind: 'call', name, type, template, arguments: [aggregate, count] };
 }

@@ -26,7 +26,7 @@ const scalarRows = rowsByName([...scalarFunctionRows, ...warehouseRows]);
 const aggregates = rowsByName([...aggregateRows, ...warehouseAggregateRows]);
 const windowFunctions = rowsByName(windowRows);
 
-/** Functions that would reveal something outside of the query. A dotted name does too: a user's function, a model, a remote one. */
+/** Functions that would reveal something outside of the query. So would those with dotted names: a user's function, a model, a remote one. */
 const outsideFunctions: ReadonlySet<string> = new Set(['SESSION_USER', 'CURRENT_USER', 'EXTERNAL_QUERY']);
 
 function* allNames(): Iterable<string> {
@@ -70,7 +70,7 @@ function bindSafe(context: BindContext, call: CallSyntax, name: string): BoundEx
     },
   };
   const fault = constantFault(call, name);
-  // What fails for every row has the type of a call that does not.
+  // A call that fails for every row has the type of one that does not.
   const whole = fault ? { ...call, arguments: call.arguments.with(fault.index, fault.instead) } : call;
   const bound = bindNamed({ ...context, binder }, whole, name);
   if (!bound) return undefined;
@@ -81,7 +81,7 @@ function bindSafe(context: BindContext, call: CallSyntax, name: string): BoundEx
   return values.length === 0 ? body : { kind: 'let', type: of.type, values, body };
 }
 
-/** Dates and times beyond the years 1 to 9999 fail as they leave; what asks whether a call fails must see it at once. */
+/** Checks dates and times beyond the years 1 to 9999 at once if the failure matters to an enclosing call; otherwise they fail when they are written. */
 function inRange(value: BoundExpression): BoundExpression {
   const { type } = value;
   if (!['DATE', 'DATETIME', 'TIMESTAMP'].includes(type.kind)) return value;
@@ -129,7 +129,7 @@ function nestedNullIf(values: readonly BoundExpression[], { at }: CallSyntax): B
   });
 }
 
-/** What an array of dates or times goes on by is written as an INTERVAL, of a part that the type has. */
+/** The step of an array of dates or times: an INTERVAL, of a part that the type has. */
 function refuseStep({ arguments: [, , step], at }: CallSyntax, name: string): void {
   if (!/^GENERATE_(?:DATE|TIMESTAMP)_ARRAY$/.test(name) || !step) return;
   if (step.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', step.at);
@@ -146,7 +146,7 @@ function refuseNamed({ named: [first] = [] }: CallSyntax, name: string): void {
     );
 }
 
-/** What a function of its own has no DuckDB form for may be a call that the warehouse answers. */
+/** If a special function has no DuckDB form for a call, the call may be one that only the warehouse answers. */
 function bindSpecial(
   context: BindContext,
   call: CallSyntax,

@@ -27,7 +27,7 @@ export function bindCast(bind: Bind, syntax: Extract<Expression, { kind: 'cast' 
     ]);
   const value = form
     ? castWithFormat(of, { to: type, safe, format: form, zone, at })
-    : // A FLOAT64 that is cast to one is no literal any more, which would become a NUMERIC beside another.
+    : // A FLOAT64 that is explicitly cast to FLOAT64 is no longer a literal, which would become a NUMERIC beside another one.
       of.kind === 'literal' && of.type.kind === 'FLOAT64' && type.kind === 'FLOAT64'
       ? ({ kind: 'cast', type, of, safe } as const)
       : cast(of, type, safe, at);
@@ -42,7 +42,7 @@ export function bindInterval(bind: Bind, syntax: Extract<Expression, { kind: 'in
   const { part, to, at } = syntax;
   const of = bind(syntax.of);
   if (to === undefined && of.type.kind !== 'STRING') return operator(`INTERVAL ${part}`, [of], at);
-  // Digits alone: these two are no part of a longer INTERVAL in a text.
+  // Digits alone: these two parts can't be in the text of a longer INTERVAL.
   if (
     to === undefined &&
     /^(?:WEEK|QUARTER)$/.test(part) &&
@@ -60,7 +60,7 @@ export function bindInterval(bind: Bind, syntax: Extract<Expression, { kind: 'in
   ]);
 }
 
-/** CAST of a literal to INTERVAL or RANGE, which is read here. */
+/** CAST of a literal to INTERVAL or RANGE, whose text is parsed here. */
 function castLiteral(text: string, kind: ScalarKind, safe: boolean, at: SqlPosition): BoundExpression {
   try {
     return isRange(kind)

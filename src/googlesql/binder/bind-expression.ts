@@ -40,7 +40,7 @@ const bool = scalar('BOOL');
 
 /** Resolves the names in one expression and gives it a type. */
 export function bindExpression(context: BindContext, syntax: Expression): BoundExpression {
-  // A window's keys are bound for each OVER that names it: a long literal there is read each time.
+  // A window's keys are bound again for each OVER that names it, with any long literal in them.
   const weight = syntax.kind === 'literal' ? 1 + syntax.value.length / 2 : 1;
   context.statement.countExpressions(weight, syntax.at);
   const bind = (expression: Expression) => bindExpression(context, expression);
@@ -123,7 +123,7 @@ function bindWith(context: BindContext, variables: Variables, body: Expression):
 const knownNamed = new WeakMap<BoundExpression, ReadonlySet<BoundExpression>>();
 const none: ReadonlySet<BoundExpression> = new Set();
 
-/** The values with names that aggregate and analytic calls in an expression take; looked for once, whatever WITH is around it. */
+/** The named values that are used by aggregate and analytic calls in an expression; found once, however many WITHs are around it. */
 function namedInAggregates(expression: BoundExpression): ReadonlySet<BoundExpression> {
   const known = knownNamed.get(expression);
   if (known) return known;
@@ -153,7 +153,7 @@ export function bindBoolean(context: BindContext, syntax: Expression, clause: st
 /** `a.b.c`: a name in scope, then fields of it. */
 export function bindPath(context: BindContext, parts: readonly Identifier[]): BoundExpression {
   const value = pathValue(context, parts);
-  // A name may stand for much: an alias of the list, what FULL JOINs have merged.
+  // A name may stand for a large expression: an alias of the list, or columns merged by FULL JOINs.
   context.statement.countExpressions(sizeOf(value) - 1, parts[0]!.at);
   if (isNested(value.type)) context.statement.countRecords(pathSteps(value.type), parts[0]!.at);
   return value;
@@ -196,7 +196,7 @@ function emptyCall(name: readonly Identifier[]) {
   } as const;
 }
 
-/** A record's type may be longer than a message; what comes after it counts too. */
+/** Shortens a record's type, which may be longer than a message, so that the text after it is shown too. */
 function shownType(type: SqlType): string {
   const name = typeName(type);
   return name.length > 300 ? `${name.slice(0, 300).toWellFormed()}…` : name;
@@ -265,7 +265,7 @@ function bindBranches(
 
 type Binary = Extract<Expression, { kind: 'binary' }>;
 
-/** A chain of AND or OR is one call of all its terms: as calls of two each it would be as deep as it is long. */
+/** Binds a chain of AND or OR as one call of all its terms: as nested calls of two it would be as deep as it is long. */
 function bindChain(context: BindContext, syntax: Binary): BoundExpression {
   const rest: Binary[] = [];
   let first: Expression = syntax;
@@ -277,7 +277,7 @@ function bindChain(context: BindContext, syntax: Binary): BoundExpression {
   for (const { right, at } of rest.reverse()) {
     const term = bindExpression(context, right);
     const pair = [terms.length === 1 ? terms[0]! : yes, term];
-    // The refusal of the first pair that does not fit, with its place.
+    // Throws the error about the first pair that does not fit, with its position.
     if (!pair.every(({ type }) => type.kind === 'BOOL')) operator(syntax.operator, pair, at);
     terms.push(term);
   }

@@ -27,7 +27,7 @@ import type { FromItem, Identifier } from '../tree/syntax-tree.ts';
 import { type CatalogTable, onOuterSide, type SqlType, scalar, typeName } from '../tree/types.ts';
 import { bindBoolean, bindExpression, bindPath } from './bind-expression.ts';
 
-/** Tables, arrays and subsets that a statement may name, those of the saved query among them. */
+/** Maximum tables, arrays and subsets that a statement may name, including those of the saved query. */
 const maxRelations = 200;
 
 type JoinSyntax = Extract<FromItem, { kind: 'join' }>;
@@ -36,7 +36,7 @@ type ArrayScan = Extract<FromItem, { kind: 'unnest' | 'table' }>;
 /** Binds a FROM clause from left to right: an array path sees every item before it. */
 export function bindFrom(context: BindContext, item: FromItem): BoundSource {
   if (item.kind === 'join') return bindJoin(context, item);
-  // The parser makes an input for pipe operators alone, and they bring theirs.
+  // The parser makes this node only for pipe operators, which bind their own input.
   if (item.kind === 'input') return context.input!;
   if (item.kind === 'pivot') return context.binder.pivot(context, item, bindFrom(context, item.of));
   if (item.kind === 'unpivot') return context.binder.unpivot(context, item, bindFrom(context, item.of));
@@ -71,14 +71,14 @@ function bindItem(
   };
 }
 
-/** DuckDB takes seconds to plan a hundred joins; with a thousand it gives up with an error of its own. */
+/** Maximum joins: DuckDB takes seconds to plan a hundred, and fails with an error of its own for a thousand. */
 export function nextRelation({ statement }: BindContext, { at }: Pick<FromItem, 'at'>): number {
   const relation = statement.nextId();
   if (relation <= maxRelations) return relation;
   throw invalidQuery(`The query reads too many tables; the limit is ${maxRelations}`, at);
 }
 
-/** Nearest subset first; then the base tables, which a caller's SQL has none of. */
+/** Finds a table: the nearest subset, then the base tables, which a caller's SQL can't see. */
 function findTable(
   context: BindContext,
   item: Extract<FromItem, { kind: 'table' }>,
@@ -137,7 +137,7 @@ function bindJoin(context: BindContext, item: JoinSyntax): BoundSource {
   return { from: { kind: 'join', join: item.join, left: left.from, right: right.from, on }, scope };
 }
 
-/** The names of a side that a row may come without. */
+/** The names of a join side that may be missing in a row. */
 function outerScope(scope: Scope): Scope {
   return {
     ...scope,
@@ -153,7 +153,7 @@ function outerScope(scope: Scope): Scope {
 const outerValue = (value: BoundExpression) =>
   ({ ...value, type: onOuterSide(value.type) }) as BoundExpression; // only marked
 
-/** Columns on an outer side, where another join may put them again. */
+/** Columns on an outer side of a join; another join may make them outer again. */
 const knownOuter = new WeakSet<readonly NamedValue[]>();
 
 function outerColumns(columns: readonly NamedValue[]): readonly NamedValue[] {
@@ -200,7 +200,7 @@ function bindUsing(
   };
 }
 
-/** Whether a name is that of an element or a row as a whole, which is a column of that name. */
+/** Whether a name is that of an element or a whole row, which counts as a column of that name. */
 const isWhole = (
   variable: RangeVariable,
   { name }: Identifier,
@@ -213,7 +213,7 @@ const scopeWithMerged = (using: readonly Identifier[]) => {
   return (scope: Scope): Scope => ({ ...scope, variables: withMerged(scope.variables, names) });
 };
 
-/** Tables that stand beside one another have most often the same names merged: each set of them is made once. */
+/** Sets of merged names: neighbouring tables mostly have the same ones, so each set is made once. */
 function withMerged(
   variables: readonly RangeVariable[],
   names: ReadonlySet<string>,
@@ -226,13 +226,13 @@ function withMerged(
     const isMerged =
       variable.kind === 'value' && variable.name !== undefined && names.has(foldName(variable.name));
     if (!isMerged) return [{ ...variable, mergedNames }];
-    // The name is the merged column's; the fields of a record still show through.
+    // The name belongs to the merged column; the fields of a record remain visible.
     const isRecord = variable.value.type.kind === 'STRUCT' && !variable.hidden;
     return isRecord ? [{ ...variable, name: undefined, mergedNames }] : [];
   });
 }
 
-/** The column of the side whose rows all stay, as it is there; of FULL, where neither does, the one that is not NULL. */
+/** The merged column: that of the side whose rows are all kept; for FULL JOIN the one that is not NULL. */
 function mergedValue(
   join: JoinSyntax['join'],
   {
@@ -255,11 +255,11 @@ function isArrayScan(context: BindContext, item: FromItem, left: Scope): item is
     : false;
 }
 
-/** Whether a syntax tree has a name that may be one of a scope itself, not of a query around it. */
+/** Whether a syntax tree has a name that a scope itself may define, rather than an enclosing query. */
 function readsFrom({ statement }: BindContext, { parent: _, ...scope }: Scope, item: ArrayScan): boolean {
   const reads = (node: unknown): boolean => {
     if (typeof node !== 'object' || node === null) return false;
-    // Joins in one another look at the same again.
+    // Nested joins ask again about the same nodes.
     if ('kind' in node) statement.countExpressions(1, item.at);
     if ('kind' in node && (node.kind === 'path' || node.kind === 'table')) {
       // Paths of names are the only nodes of these kinds.
@@ -271,7 +271,7 @@ function readsFrom({ statement }: BindContext, { parent: _, ...scope }: Scope, i
   return reads(item);
 }
 
-/** Each row of what stands before, with each element of its array; on its own, each element. */
+/** Each row of the preceding items with each element of its array; without preceding items, each element. */
 function bindArrayScan(
   context: BindContext,
   item: ArrayScan,
@@ -306,7 +306,7 @@ function bindArrayScan(
   return { from, scope };
 }
 
-/** The element goes by the alias; without one, by the last part of a path as FROM item. */
+/** The name of the element: its alias, or the last part of a path. */
 function elementScope(
   context: BindContext,
   { item, relation, type }: { item: ArrayScan; relation: number; type: SqlType },
@@ -325,7 +325,7 @@ function fromContext(context: BindContext, scope: Scope): BindContext {
   return { ...context, scope, aggregatesRefusedIn: 'FROM clause' };
 }
 
-/** A value table brings its rows under its own name, and the fields of a STRUCT show through. */
+/** The names of a value table: its rows under its own name, and the fields of a STRUCT. */
 export function queryScope(
   context: BindContext,
   {

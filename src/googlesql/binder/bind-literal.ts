@@ -35,7 +35,7 @@ export function bindLiteral({
     case 'BIGNUMERIC': {
       if (!/^\s*[+-]?(?:\d{1,39}\.?\d{0,38}|\.\d{1,38})(?:[eE][+-]?\d+)?\s*$/.test(value))
         throw invalidQuery(`Invalid BIGNUMERIC literal: "${value}"`, at);
-      // 38 digits after the point fit into no type of DuckDB's.
+      // No DuckDB type has 38 digits after the point.
       return unsupportedCall(onlyOnWarehouse('BIGNUMERIC', at).reason, type, []);
     }
     case 'NUMERIC': {
@@ -59,7 +59,7 @@ export function bindLiteral({
   }
 }
 
-/** A NUMERIC without its exponent; undefined where it has digits beyond the 29 before the point and the 9 after it. */
+/** A NUMERIC without its exponent; undefined if it has more than 29 digits before the point or 9 after it. */
 function numericDigits(text: string): string | undefined {
   const [isNumber, sign, whole = '', fraction = '', exponent = '0'] =
     /^[\t-\r ]*([+-]?)(?=\.?\d)(\d*)\.?(\d*)(?:e([+-]?\d+))?[\t-\r ]*$/i.exec(text) ?? [];

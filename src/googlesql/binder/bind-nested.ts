@@ -26,7 +26,7 @@ export function typeOfSyntax(syntax: TypeSyntax, at: SqlPosition): SqlType {
   }
 }
 
-/** `[a, b]` and `ARRAY<T>[…]`; an empty one without a type fits beside any array. */
+/** `[a, b]` and `ARRAY<T>[…]`; an empty one without a type fits any array type. */
 export function bindArray(bind: Bind, syntax: Extract<Expression, { kind: 'array' }>): BoundExpression {
   const elements = syntax.elements.map(bind);
   if (elements.some(e => e.type.kind === 'ARRAY')) {
@@ -136,7 +136,7 @@ function fieldAt(
   return { kind: 'field', type: field.type, of, name: fieldName(field.name, position) };
 }
 
-/** Less than the first stays outside of every array; the least INT64 has none below it, and becomes the greatest. */
+/** An index below the first stays out of range when shifted by one; the least INT64, which can't be decremented, becomes the greatest. */
 function minusOne(index: BoundExpression): BoundExpression {
   if (index.kind === 'literal')
     return { ...index, value: String(BigInt.asIntN(64, BigInt(index.value) - 1n)) };

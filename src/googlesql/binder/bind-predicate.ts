@@ -54,7 +54,7 @@ export function bindPredicate(context: BindContext, syntax: Predicate): BoundExp
     case 'is': {
       const of = bind(syntax.of);
       if (syntax.what === 'UNKNOWN') {
-        // IS TRUE checks the type: of BOOL alone it may be unknown.
+        // Checked as by IS TRUE: only a BOOL may be unknown.
         operator('IS TRUE', [of], at);
         return negate({ kind: 'isNull', type: bool, of }, syntax.not);
       }
@@ -87,7 +87,7 @@ function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: P
         at,
       ),
     );
-  // Checks that each kind of pair compares, with BigQuery's refusal for the first that does not.
+  // Checks that each pair is comparable, and throws BigQuery's error for the first that is not.
   for (const [value] of Map.groupBy(list, ({ kind, type: own }) => `${kind} ${own.kind}`).values())
     operator('=', [of, value!], at);
   const [first, ...others] = [of, ...list].map(value => coerce(value, type, at));
@@ -95,7 +95,7 @@ function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: P
   return { kind: 'call', type: bool, name: 'IN', template, arguments: [first!, ...others] };
 }
 
-/** True as soon as one pattern (ANY), or false as soon as one does not (ALL); else NULL where one is. */
+/** ANY is true as soon as one pattern matches, ALL is false as soon as one does not; otherwise NULL if one of them is. */
 function likeArray(
   of: BoundExpression,
   array: BoundExpression,
@@ -128,7 +128,7 @@ function inArray(
 ): BoundExpression {
   if (array.type.kind !== 'ARRAY') throw invalidQuery('Second argument of IN UNNEST must be an array', at);
   if (of.type.kind === 'STRUCT' || array.type.element.kind === 'STRUCT') return nestedInArray(of, array, at);
-  // Literals in an array go as far as others.
+  // Literals in an array are coerced like others.
   const isWritten = array.kind === 'array' && array.elements.length > 0;
   const type = supertype([of, ...(isWritten ? array.elements : [somethingOf(array.type.element)])]);
   if (!type || ['ARRAY', 'JSON'].includes(type.kind)) {
@@ -157,6 +157,6 @@ function inQuery(of: BoundExpression, query: BoundQuery, { at }: Pick<Predicate,
   }
   const type = supertype([of, value]);
   if (!type) throw invalidQuery('Subquery of type IN has an incompatible column type', at);
-  // DuckDB brings a narrower column to the type of what is looked for.
+  // DuckDB converts a narrower column to the type of the value to find.
   return { kind: 'inQuery', type: bool, of: coerce(of, type, at), query };
 }

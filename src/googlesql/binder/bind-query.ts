@@ -15,7 +15,7 @@ import { rowCount } from './relational/row-count.ts';
 
 /**
  * Resolves every name and type of a query.
- * @throws GatewayError `invalid_query` with line and column, `sandbox_refused` for a table out of a caller's reach
+ * @throws GatewayError `invalid_query` with line and column, `sandbox_refused` for a table that a caller's SQL may not read
  */
 export function bindQuery(outer: BindContext, query: Query): BoundQuery {
   const environment: Environment = { subsets: new Map(), parent: outer.environment };
@@ -41,7 +41,7 @@ export function bindQuery(outer: BindContext, query: Query): BoundQuery {
   return { subsets, ...inOrder(context, query, part), ...slice };
 }
 
-/** Binds subsets in order, each visible to the next, and adds them to the environment. None sees the query around it. */
+/** Binds subsets in order, each visible to the next, and adds them to the environment. None can see the enclosing query. */
 export function bindSubsets(
   context: BindContext,
   items: readonly WithItem[],
@@ -158,7 +158,7 @@ function commonColumns(
   });
 }
 
-/** What NULL means in an array column of a set operation: the same as in every branch, or nobody knows. */
+/** What NULL means in an array column of a set operation: the same as in all branches, or else unclear. */
 function commonNulls(parts: readonly BoundPart[], index: number): ArrayType['nulls'] {
   const meanings = parts.map(part => {
     const { type } = part.columns[index]!;
@@ -167,7 +167,7 @@ function commonNulls(parts: readonly BoundPart[], index: number): ArrayType['nul
   return meanings.every(meaning => meaning === meanings[0]) ? meanings[0] : 'UNCLEAR';
 }
 
-/** Stands for a column where only its type matters; a literal with a point is no reason to leave NUMERIC. */
+/** Represents a column of which only the type matters. A literal with a point does not turn NUMERIC into FLOAT64. */
 function columnAsValue({ body, columns }: BoundPart, index: number): BoundExpression {
   const { type } = columns[index]!;
   if (type.kind === 'NULL') return { kind: 'null', type };
@@ -177,7 +177,7 @@ function columnAsValue({ body, columns }: BoundPart, index: number): BoundExpres
   return { kind: 'column', type, relation: 0, index };
 }
 
-/** What a branch selects, where that is written out: literals take a type that a column would have to be cast to. */
+/** The value that a branch selects, if it is written in the branch itself: a literal can take a type to which a column would need a cast. */
 function writtenValue({ body }: Pick<BoundPart, 'body'>, index: number): BoundExpression | undefined {
   const isBare = body.kind === 'query' && body.query.orderBy.length === 0 && body.query.limit === undefined;
   if (isBare) return writtenValue(body.query, index);
@@ -185,7 +185,7 @@ function writtenValue({ body }: Pick<BoundPart, 'body'>, index: number): BoundEx
   return item && ['literal', 'array', 'struct'].includes(item.kind) ? item : undefined;
 }
 
-/** ORDER BY after a set operation, which sees the output columns alone; to calculate something of them takes a SELECT around it. */
+/** ORDER BY after a set operation, which sees only the output columns; expressions over them need an enclosing SELECT. */
 function inOrder(
   context: BindContext,
   { orderBy: items, at }: Query,

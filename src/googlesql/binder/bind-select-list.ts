@@ -53,7 +53,7 @@ export function bindSelectList(context: BindContext, select: Select): readonly S
   return items;
 }
 
-/** Binds what becomes a column. What fails has no type, see ERROR; without one, the column would be a constant NULL. */
+/** Binds an expression that becomes a column. ERROR has no type, and would otherwise become a constant NULL column. */
 export function bindColumn(context: BindContext, expression: Expression): BoundExpression {
   const value = bindExpression(context, expression);
   const fails = value.type.kind === 'NULL' && value.kind !== 'null';

@@ -38,7 +38,7 @@ type BoundSelectResult = {
 
 /**
  * Binds one SELECT in the order in which SQL sees it: FROM, WHERE, the list, then the clauses that also see the
- * list's aliases. ORDER BY belongs to the query around it, but reads the names in here.
+ * list's aliases. ORDER BY belongs to the enclosing query, but uses the names of this SELECT.
  */
 export function bindSelect(
   outer: BindContext,
@@ -104,9 +104,9 @@ export function bindSelect(
 }
 
 /**
- * HAVING, QUALIFY and ORDER BY of which a subquery names an aggregate of the list: DuckDB takes none there. They become WHERE and ORDER BY
- * of a SELECT around this one.
- * @returns undefined where no subquery names one, and where the clauses name more than the list has
+ * Handles HAVING, QUALIFY and ORDER BY with a subquery that refers to an aggregate of the list, which DuckDB does not allow: they become
+ * WHERE and ORDER BY of an enclosing SELECT.
+ * @returns undefined if no subquery does that, or if the clauses refer to more than the list has
  */
 function bindAround(
   context: BindContext,
@@ -117,7 +117,7 @@ function bindAround(
   const clauses = [select.having, select.qualify].filter(clause => clause !== undefined);
   const mayName = items.some(({ value }) => holdsAnyAggregate(value)) && !select.distinct && !select.as;
   if (!mayName || ![...clauses, ...order].some(hasSubquery)) return undefined;
-  // Windows see what HAVING leaves.
+  // Windows see the rows that HAVING keeps.
   if (select.having && (select.qualify || items.some(({ value }) => holdsAnalytic(value)))) return undefined;
   const relation = nextRelation(context, select);
   const { keyOf } = context.statement;
@@ -136,7 +136,7 @@ function bindAround(
     conditions = clauses.map(clause => bindBoolean(inside, clause, 'HAVING clause'));
     orderBy = order.map(item => bindOrder(inside, item, { columns, items: moved, positions: new Map() }));
   } catch (error) {
-    // What they name beside the list is here; the refusal, if it is one, is that of the clause as it stands.
+    // They also refer to names of this SELECT; if that is an error, it is reported for the original clause.
     if (!(error instanceof GatewayError)) throw error;
     return undefined;
   }
@@ -159,7 +159,7 @@ function bindAround(
   });
 }
 
-/** Whether a query stands in a part of a syntax tree. */
+/** Whether a part of a syntax tree contains a query. */
 function hasSubquery(node: unknown): boolean {
   if (typeof node !== 'object' || node === null) return false;
   return 'pipes' in node || Object.values(node).some(hasSubquery);
@@ -170,7 +170,7 @@ function windowsByName({ windows }: Select): BindContext['windows'] {
   for (const { name, spec } of windows) {
     const key = foldName(name.name);
     if (byName.has(key)) throw invalidQuery(`Duplicate window alias ${name.name}`, name.at);
-    // A window can name those before it.
+    // A window can refer to those before it.
     if (spec.base && !byName.has(foldName(spec.base.name)))
       throw invalidQuery(`Unrecognized window alias ${spec.base.name}`, spec.base.at);
     byName.set(key, spec);
@@ -253,14 +253,14 @@ function bindGroupBy(
   });
 }
 
-/** DuckDB groups by what a key is, and the list may hold nothing else: no stored value that is brought into another form. */
+/** DuckDB requires list items to equal their key exactly: they must not be stored values converted to another form. */
 function printableKey(value: BoundExpression, at: SqlPosition): BoundExpression {
   if (!isNested(value.type) || canonical(value, at) === value) return value;
   const { reason } = onlyOnWarehouse(`GROUP BY of type ${value.type.kind} as a table holds it`, at);
   return unsupportedCall(reason, value.type, [value]);
 }
 
-/** A key can be an alias of the list, but nothing `inside` a key is one: there a path may be a table's. */
+/** A key can be an alias of the list, but names `inside` a key are not: there a path may belong to a table. */
 function groupKey(
   { named, inside }: { readonly named: BindContext; readonly inside: BindContext },
   expression: Expression,
@@ -276,7 +276,7 @@ function groupKey(
   throw invalidQuery(`GROUP BY is out of SELECT column number range: ${expression.value}`, expression.at);
 }
 
-/** A value of the list that a position stands for: it is looked through again as if it were written there. */
+/** The value of the list at a position, which is bound again as if it were written there. */
 function counted({ statement }: BindContext, value: BoundExpression, at: SqlPosition): BoundExpression {
   statement.countExpressions(sizeOf(value), at);
   return value;
@@ -303,8 +303,8 @@ function bindOrder(
 }
 
 /**
- * SELECT DISTINCT in an order that is calculated. DISTINCT leaves the selected values only, so that ORDER BY belongs to a SELECT around
- * it, and sees what carries one of them.
+ * SELECT DISTINCT with a calculated order. After DISTINCT only the selected values remain, so ORDER BY becomes part of an enclosing SELECT
+ * that sees those.
  */
 function orderedDistinct(
   context: BindContext,

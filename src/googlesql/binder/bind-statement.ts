@@ -21,12 +21,12 @@ import { bindUnpivot } from './relational/bind-unpivot.ts';
 export type BindRequest = {
   /** The saved query in BigQuery SQL. */
   readonly sql: string;
-  /** Replaces the saved query's final statement; sees its top-level subsets only. */
+  /** Replaces the saved query's final statement; sees only its top-level subsets. */
   readonly callerSql?: string;
   readonly catalog: Catalog;
   /** Declared parameters: every one nullable, or an array. */
   readonly parameterNames: readonly string[];
-  /** Those of them that are arrays. Default: none. */
+  /** The parameters that are arrays. Default: none. */
   readonly arrayParameterNames?: readonly string[];
   /** Types of parameters, of the elements of arrays. Default: STRING. */
   readonly parameterTypes?: ParameterTypes;
@@ -38,20 +38,20 @@ export type BoundStatement = {
   readonly query: BoundQuery;
   /** Functions that are called, in upper case. */
   readonly functions: readonly string[];
-  /** Where the saved query's text names base tables, in the order of binding. */
+  /** The positions at which the saved query's text names base tables, in the order of binding. */
   readonly tables: readonly TableReference[];
   /** The saved query's top-level subsets, as they stand in its text. */
   readonly savedSubsets: readonly BoundSubset[];
-  /** Those of them whose names the final statement's text reaches: directly, or through others of them. */
+  /** The subsets that the final statement refers to, directly or through others. */
   readonly reached: ReadonlySet<BoundSubset>;
 };
 
-/** Longest SQL of a caller, in UTF-16 units. */
+/** Maximum length of a caller's SQL, in UTF-16 units. */
 const maxCallerLength = 65_536;
 
 /**
- * Most tokens of a caller's SQL. Compiling takes time by the token: a text of 65,536 characters in which nearly every one is a token of its own held
- * the event loop for up to 200 ms, twice what contract 11.2 allows (decision 101).
+ * Maximum tokens of a caller's SQL. Compiling takes time per token: a text of 65,536 characters, nearly each of them a token, held the event
+ * loop for up to 200 ms, twice what contract 11.2 allows (decision 101).
  */
 const maxCallerTokens = 20_000;
 
@@ -64,8 +64,8 @@ const binder: Binder = {
 
 /**
  * Parses and binds a saved query, or a caller's SQL over its subsets.
- * The two texts are parsed apart and never joined. The caller's is bound where the saved subsets are the only
- * tables: there is no catalogue around it, so there is nothing that a name could reach.
+ * The two texts are parsed separately and never joined. The caller's is bound in an environment whose only tables are the saved
+ * subsets: there is no catalogue that a name could reach.
  */
 export function bindStatement(request: BindRequest): BoundStatement {
   const { sql, callerSql } = request;
@@ -78,7 +78,7 @@ export function bindStatement(request: BindRequest): BoundStatement {
   }
   const caller = parseCaller(callerSql);
   const { statement: before, environment, subsets } = keptSaved(request, saved);
-  // A caller's functions are listed alone, and its environment has no parent: base tables are out of its reach.
+  // A caller's functions are listed separately, and its environment has no parent, so base tables are unreachable.
   const statement = before.fork();
   const query = bindQuery(contextOf(statement, { subsets: environment.subsets }), caller);
   return boundStatement(statement, subsets, query, 0);
@@ -100,7 +100,7 @@ function boundStatement(
   readsBefore: number,
 ): BoundStatement {
   return {
-    // A caller's subset of the same name hides a saved one; ids keep the two apart in print.
+    // A caller's subset hides a saved one of the same name; in printed SQL their ids distinguish them.
     query: { ...query, subsets: [...savedSubsets, ...query.subsets] },
     functions: [...statement.functions],
     tables: statement.tables,
@@ -109,7 +109,7 @@ function boundStatement(
   };
 }
 
-/** A saved query's top-level subsets, bound: what its final statement, or a caller's, goes on from. */
+/** A saved query's bound top-level subsets, on which its final statement or a caller's builds. */
 type BoundSaved = {
   readonly statement: StatementState;
   readonly environment: Environment;
@@ -129,7 +129,7 @@ function bindSaved(request: BindRequest, saved: Query): BoundSaved {
 /** By catalogue, then by the saved query and what is declared for it. */
 const bound = new WeakMap<Catalog, Map<string, BoundSaved>>();
 
-/** Every caller's statement goes on from the same saved query's subsets, which nothing changes: most of the time went into binding them. */
+/** All callers' statements build on the same immutable subsets of a saved query; binding those took most of the time. */
 function keptSaved(request: BindRequest, saved: Query): BoundSaved {
   const { sql, catalog, parameterNames, arrayParameterNames = [], parameterTypes = [] } = request;
   const { takesPostgresCasts = false } = request;
@@ -166,11 +166,11 @@ function reachedFrom(reads: readonly BoundSubset[]): ReadonlySet<BoundSubset> {
   return reached;
 }
 
-/** Saved queries that are kept parsed, and those of a catalogue that are kept bound; a service has few. */
+/** Maximum saved queries that are kept parsed, and bound for one catalogue; a service has few. */
 const maxKept = 100;
 const parsed = new Map<string, Query>();
 
-/** Every caller's statement needs the same saved query's tree, which nothing changes: it is kept by its text. */
+/** All callers' statements need the same immutable tree of a saved query: it is kept by its text. */
 function parseSaved(sql: string): Query {
   const known = parsed.get(sql);
   if (known) return known;

@@ -37,8 +37,8 @@ export function bindWindow(
 }
 
 /**
- * Binds the windows that nothing names, for what stands in them: BigQuery does not look at them, but nothing of a text may go there
- * unseen.
+ * Binds the windows that no OVER uses, to check their content: BigQuery ignores them, but no part of a text may go
+ * unchecked.
  */
 export function bindUnusedWindows(context: BindContext, { windows }: Select): void {
   for (const { spec, name } of windows.toReversed())
@@ -57,7 +57,7 @@ function joinWindows(context: BindContext, spec: WindowSpec, at: SqlPosition): B
     context.statement.countExpressions(1, at);
   }
   const base = inner && joinWindows(context, inner, at);
-  // No window inside a window: each would bind again those that it names.
+  // No window inside a window: each would bind again those that it refers to.
   const inside = { ...context, windows: new Map() };
   const own = bindCallOrder(inside, spec.orderBy);
   if (base && base.orderBy.length > 0 && own.length > 0)
@@ -78,7 +78,7 @@ function joinWindows(context: BindContext, spec: WindowSpec, at: SqlPosition): B
   };
 }
 
-/** The bounds of a frame; a distance along a RANGE is one along its only key, and has its type. */
+/** The bounds of a frame; a distance of a RANGE is measured along its only key, and has its type. */
 function bindFrame(
   context: BindContext,
   { unit, start, end }: WindowFrame,
@@ -105,7 +105,7 @@ function bindFrameBound(context: BindContext, bound: FrameBound, type: SqlType):
 
 const numericRange = ({ kind }: SqlType): boolean => ['INT64', 'FLOAT64', 'NUMERIC'].includes(kind);
 
-/** FLOAT64 makes no groups of a window, though it does of GROUP BY. */
+/** PARTITION BY does not accept FLOAT64, although GROUP BY does. */
 function bindPartition(context: BindContext, expression: Expression): BoundExpression {
   const value = context.binder.expression(context, expression);
   if (holdsKind(value.type, 'FLOAT64') || holdsKind(value.type, 'JSON')) {
@@ -117,14 +117,14 @@ function bindPartition(context: BindContext, expression: Expression): BoundExpre
   return canonical(value, expression.at);
 }
 
-/** Functions that number rows or take another row: none of them has a frame, and all but one need an order. */
+/** Functions that number rows or return another row: none of them allows a frame, and all but one require an order. */
 const numbering: ReadonlySet<string> = new Set([
   ...['ROW_NUMBER', 'RANK', 'DENSE_RANK', 'PERCENT_RANK', 'CUME_DIST', 'NTILE', 'LAG', 'LEAD'],
 ]);
 const percentiles: ReadonlySet<string> = new Set(['PERCENTILE_CONT', 'PERCENTILE_DISC']);
 const positional: ReadonlySet<string> = new Set(['FIRST_VALUE', 'LAST_VALUE', 'NTH_VALUE']);
 
-/** Refuses a window that its function does not take. */
+/** Refuses a window that its function does not allow. */
 function checkWindow(name: string, { orderBy, frame }: BoundWindow, at: SqlPosition): void {
   const refuse = (what: string): never => {
     throw invalidQuery(`${what} for analytic function ${name}`, at);
@@ -137,7 +137,7 @@ function checkWindow(name: string, { orderBy, frame }: BoundWindow, at: SqlPosit
   if (frame) checkFrame(frame, orderBy, at);
 }
 
-/** Refuses bounds that end before they start, and distances that nothing is ordered by. */
+/** Refuses bounds that end before they start, and distances without an ordering key. */
 function checkFrame({ unit, start, end }: BoundFrame, orderBy: readonly BoundOrder[], at: SqlPosition): void {
   const places = ['UNBOUNDED PRECEDING', 'PRECEDING', 'CURRENT ROW', 'FOLLOWING', 'UNBOUNDED FOLLOWING'];
   const [first, last] = [start.kind, end?.kind ?? 'CURRENT ROW'];

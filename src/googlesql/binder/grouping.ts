@@ -24,8 +24,8 @@ type Clauses = {
 };
 
 /**
- * Refuses a column that stands for many rows where one value is wanted: in a query with GROUP BY or an aggregate,
- * every column must be grouped or aggregated.
+ * Refuses a column that is neither grouped nor aggregated in a query with GROUP BY or an aggregate: it would have many values where one
+ * is needed.
  */
 export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clauses): void {
   const { select, items, others, from, keyOf } = clauses;
@@ -45,8 +45,8 @@ export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clause
 }
 
 /**
- * The keys of GROUP BY ALL: the items without an aggregate or analytic call that read something of FROM. Where there is none, all
- * rows are one group.
+ * The keys of GROUP BY ALL: the items without an aggregate or analytic call that read something of FROM. Without any, all rows are one
+ * group.
  */
 export function inferredKeys(
   items: readonly SelectedItem[],
@@ -56,14 +56,14 @@ export function inferredKeys(
   return items.filter(({ value }) => !holdsAnyAggregate(value) && readsAny(value, relations));
 }
 
-/** A subquery counts as one that reads the rows around it. */
+/** Whether an item reads something of FROM; a subquery always counts. */
 function readsAny(value: BoundExpression, relations: ReadonlySet<number>): boolean {
   if (value.kind === 'column') return relations.has(value.relation);
   if (value.kind === 'subquery' || value.kind === 'inQuery') return true;
   return childrenOf(value).some(child => readsAny(child, relations));
 }
 
-/** GROUPING says whether a row is grouped by a key; it takes nothing but keys. */
+/** GROUPING tells whether a row is grouped by a key; its argument must be a key. */
 function refuseStrangeGrouping(
   groupBy: BoundSelect['groupBy'],
   { select, items, others, keyOf }: Clauses,
@@ -78,7 +78,7 @@ function refuseStrangeGrouping(
   }
 }
 
-/** With sets a value of the list is that of the one key or is made of the other, and the two differ. */
+/** With grouping sets it matters which of two related keys a list item refers to, because their values differ. */
 function refuseKeysWithinKeys(groupBy: BoundSelect['groupBy'], { select, keyOf }: Clauses): void {
   const hasSets = typeof select.groupBy === 'object' && select.groupBy.sets !== undefined;
   if (!hasSets || groupBy === undefined) return;

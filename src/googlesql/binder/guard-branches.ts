@@ -13,34 +13,34 @@ import { scalar } from '../tree/types.ts';
 
 const bool = scalar('BOOL');
 
-/** Whether a condition may stand in the WHERE of a subquery, and whether an expression must stay as it is. */
+/** Rules: whether a condition may be added to the WHERE of a subquery, and whether an expression must stay unchanged. */
 type Rules = {
   allows(condition: BoundExpression): boolean;
   keeps(expression: BoundExpression): boolean;
   /** Values of `let` by what they were: the body finds them by what they are. */
   readonly renamed: Map<BoundExpression, BoundExpression>;
-  /** How many conditions have been looked at for subqueries. */
+  /** Number of conditions that have been considered for subqueries. */
   readonly looked: { count: number };
 };
 
-/** The conditions under which an expression is asked for, the last one first: a long COALESCE has as many lists as arguments. */
+/** The conditions under which an expression is evaluated, innermost first, as a linked list: a long COALESCE has as many lists as arguments. */
 type Conditions = { readonly condition: BoundExpression; readonly before: Conditions } | undefined;
 
 const also = (before: Conditions, condition: BoundExpression): Conditions => ({ condition, before });
 
-/** Most conditions that are looked at for the subqueries of an expression, each as often as it counts for one. */
+/** Maximum number of conditions considered for all subqueries of an expression. */
 const maxConditions = 100_000;
 
 /**
- * Lets a subquery in a branch of CASE, IF, IFNULL or COALESCE see only the rows of the query around it that take the branch: DuckDB
- * joins subqueries before it looks at conditions, and one that nobody asks for would fail. Those that cannot fail stay as they are,
- * for a condition makes a join of its own; so do those below a condition that holds an aggregate or IN with a subquery.
+ * Restricts a subquery in a branch of CASE, IF, IFNULL or COALESCE to the rows of the enclosing query that take the branch: DuckDB
+ * joins subqueries before it evaluates conditions, so that one in a branch not taken could fail. Subqueries that cannot fail are unchanged,
+ * because a condition costs a join; so are those below a condition that contains an aggregate or IN with a subquery.
  */
 export function guardBranches(expression: BoundExpression): BoundExpression {
   return holdsSubquery(expression) ? guarded(expression, undefined, plainRules()) : expression;
 }
 
-/** As `guardBranches`, in a grouped query: what aggregates take, and beside them conditions of keys that are columns. A key stays. */
+/** `guardBranches` for a grouped query: arguments of aggregates, and otherwise only conditions on keys that are columns. Keys stay unchanged. */
 export function guardGroups(
   keys: readonly BoundExpression[],
   keyOf: KeyOf,
@@ -59,7 +59,7 @@ type Column = Extract<BoundExpression, { kind: 'column' }>;
 
 const columnKey = ({ relation, index }: Column) => `${relation}.${index}`;
 
-/** Whether something holds of an expression and of all that is in it; each is asked once. */
+/** Whether a predicate holds for an expression and everything in it; each part is tested once. */
 function everywhere(
   holds: (expression: BoundExpression) => boolean,
 ): (expression: BoundExpression) => boolean {
@@ -157,7 +157,7 @@ function isNotTrue(condition: BoundExpression): BoundExpression {
   };
 }
 
-/** DuckDB fails to plan IN with a subquery in the WHERE of another one. */
+/** Whether a condition contains IN with a subquery, which DuckDB fails to plan in the WHERE of another subquery. */
 const isPlain = ({ kind }: BoundExpression): boolean => kind !== 'aggregate' && kind !== 'inQuery';
 
 const plainRules = (): Rules => ({
@@ -187,7 +187,7 @@ function bodyWithConditions(body: BoundBody, conditions: readonly BoundExpressio
   return { ...body, where };
 }
 
-/** Whether a subquery could fail: it calculates something. That it gives one row alone is asked where its value is. */
+/** Whether a subquery could fail, because it calculates something. That it returns only one row is checked elsewhere. */
 function mayFail({ body, subsets, orderBy }: BoundQuery): boolean {
   if (body.kind !== 'select' || subsets.length > 0) return true;
   const order = orderBy.flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));

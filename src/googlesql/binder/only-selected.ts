@@ -2,8 +2,8 @@ import type { BoundExpression } from '../tree/bound-tree.ts';
 import { columnsOf, emptyScope, type NamedValue, type RangeVariable, type Scope } from '../tree/scope.ts';
 
 /**
- * The names of a SELECT that are still in scope after DISTINCT, which keeps the selected values only. Names of outer queries are not.
- * @param placeOf where a value is to be found now; undefined for one that was not selected
+ * The names of a SELECT that are still in scope after DISTINCT, which keeps only the selected values. Names of outer queries are not.
+ * @param placeOf returns the new place of a value; undefined for one that was not selected
  */
 export function onlySelected(
   { aliases, merged, variables }: Scope,

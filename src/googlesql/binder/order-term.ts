@@ -53,7 +53,7 @@ export function isPlainLiteral(
   return expression.kind === 'literal' && plainLiterals.has(expression.type);
 }
 
-/** Binds what a query orders by, where it is neither a position nor the name of an output column. */
+/** Binds a sort key that is neither a position nor the name of an output column. */
 export function bindOrderKey(context: BindContext, expression: Expression): BoundExpression {
   if (isPlainLiteral(expression)) throw invalidQuery('Cannot ORDER BY literal values', expression.at);
   const value = context.binder.expression(context, expression);
@@ -61,7 +61,7 @@ export function bindOrderKey(context: BindContext, expression: Expression): Boun
   return value;
 }
 
-/** What has no order. */
+/** Types that have no order. */
 export function refuseOrder(type: SqlType, at: SqlPosition): void {
   if (['ARRAY', 'STRUCT', 'JSON'].includes(type.kind))
     throw invalidQuery(`ORDER BY does not support expressions of type ${typeName(type)}`, at);

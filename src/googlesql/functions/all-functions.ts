@@ -16,7 +16,7 @@ import { intervalFunctions, intervalRows } from './times/functions-interval.ts';
 import { rangeRows } from './times/functions-range.ts';
 import { timeFunctions, timeRows } from './times/functions-time.ts';
 
-/** The rows of every scalar function. With `specialFunctions` and the aggregates it is the allow-list: what is in none of them does not exist. */
+/** The rows of every scalar function. Together with `specialFunctions` and the aggregates this is the allow-list: no other function exists. */
 export const scalarFunctionRows = [
   ...stringRows,
   ...textRows,

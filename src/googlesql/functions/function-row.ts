@@ -13,20 +13,20 @@ type ParameterType =
   | { readonly kind: 'top'; readonly sum?: SqlType };
 
 /**
- * One signature of one function, and how DuckDB says it.
+ * One signature of one function, and its DuckDB form.
  * A name with several signatures has several rows; the closest one wins.
  */
 export type FunctionRow = {
   readonly name: string;
   readonly parameters: readonly ParameterType[];
-  /** The last parameter may come any number of times. */
+  /** Whether the last parameter may be repeated. */
   readonly variadic: boolean;
   readonly returns: ParameterType;
   /** DuckDB text, see `BoundCall.template` and `BoundAggregate.template`. */
   readonly template: string;
-  /** Templates for arguments that need less; the first one that applies wins. */
+  /** Cheaper templates for some arguments; the first one that applies wins. */
   readonly variants: readonly Variant[];
-  /** The template beside DISTINCT, where it is another. */
+  /** The template with DISTINCT, if it differs. */
   readonly distinct?: string;
   /** The argument by which an aggregate sorts, from 0: NaN is refused there, see `bq_not_nan`. */
   readonly sortsBy?: number;
@@ -37,10 +37,10 @@ export type Variant = {
   applies(values: readonly BoundExpression[]): boolean;
 };
 
-/** What some rows have beside their signature and template. */
+/** Optional parts of a row besides its signature and template. */
 type RowOptions = Partial<Pick<FunctionRow, 'variants' | 'distinct' | 'sortsBy'>>;
 
-/** Stands for the template of a signature that DuckDB has no form of: only the warehouse answers a call. */
+/** Used as the template of a signature without a DuckDB form: only the warehouse answers such a call. */
 export const unsupported = '';
 
 /**
@@ -75,8 +75,8 @@ export type MatchedRow = {
 };
 
 /**
- * Picks the signature that needs the fewest coercions, and coerces. Every array that goes in is a LIST, and so is every one that comes
- * out: what DuckDB's functions hand on is stored as its type says.
+ * Picks the signature that needs the fewest coercions, and coerces the arguments. All arrays, arguments and results alike, are LISTs:
+ * DuckDB's functions pass values on in the form of their types.
  * @param what `function LOWER` or `operator +`, for the message
  */
 export function matchRow(
@@ -91,7 +91,7 @@ export function matchRow(
     // Nothing is closer.
     if (best?.cost === 0 && best.row.template !== unsupported) break;
     const fit = fits(candidate, values);
-    // Of NULLs alone, which fit any row, those without a form in DuckDB come last.
+    // If all arguments are NULL, which fits any row, rows without a DuckDB form come last.
     const isBetter =
       !best ||
       (fit && fit.cost < best.cost) ||
@@ -117,7 +117,7 @@ export function matchRow(
   };
 }
 
-/** A NULL that says no type stands for neither a RANGE, nor for both of its bounds, nor for the array of RANGE_BUCKET. */
+/** An untyped NULL is not accepted for a RANGE, for both of its bounds, or for the array of RANGE_BUCKET. */
 function refuseBareNull(
   { name, parameters }: FunctionRow,
   values: readonly BoundExpression[],
@@ -161,7 +161,7 @@ function unclearArgument(
   return given.map(value => unclearArray(value, what, at)).find(Boolean);
 }
 
-/** A scalar call of whichever row fits. */
+/** A scalar call by the row that fits. */
 export function bindRow(
   rows: readonly FunctionRow[],
   what: string,
@@ -189,7 +189,7 @@ function fits(
     const target = filled(parameterOf(candidate, i), variable);
     const step = coercionCost(value, target);
     if (step === undefined) return undefined;
-    // A literal with a point is a NUMERIC beside one only.
+    // A literal with a point is a NUMERIC only beside another NUMERIC.
     if (value.type.kind === 'FLOAT64' && target.kind === 'NUMERIC' && !values.some(isNumeric))
       return undefined;
     cost += step;
@@ -250,7 +250,7 @@ function parameterType(word: string): ParameterType {
   const record = /^ARRAY<STRUCT<(.+)>>$/.exec(word)?.[1];
   if (record !== undefined) return { kind: 'exact', type: arrayOf(recordType(record)) };
   const element = /^ARRAY<(.+)>$/.exec(word)?.[1];
-  // The words are written in the tables of this folder, and a test binds every row.
+  // The names of types are written in the tables of this folder, and a test binds every row.
   const type = scalar((element ?? word) as ScalarKind);
   return { kind: 'exact', type: element ? arrayOf(type) : type };
 }

@@ -5,7 +5,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 
 /**
- * Turns the JSON object of one row, as DuckDB makes it of stored records, into the wire form of contract 2.12.
+ * Converts the JSON object of one row, as DuckDB makes it from stored records, to the wire form of contract 2.12.
  * Walks text and shapes side by side, once; what is not a record is copied byte for byte, digits included.
  * @param shapes one for each column, in order
  */
@@ -14,7 +14,7 @@ export function finishRow(text: string, shapes: readonly WireShape[]): string {
   let copied = 0;
   let at = 1;
 
-  /** Puts a text where the next `skipped` characters stand. */
+  /** Replaces the next `skipped` characters by a text. */
   function replace(skipped: number, replacement: string): void {
     out += text.slice(copied, at) + replacement;
     at += skipped;
@@ -54,7 +54,7 @@ export function finishRow(text: string, shapes: readonly WireShape[]): string {
     }
   }
 
-  /** From the first key of an object to behind its closing brace. */
+  /** Reads from the first key of an object to after its closing brace. */
   function finishFields(fields: readonly WireShape[]): void {
     for (const shape of fields) {
       at = stringEnd(text, at) + 1;
@@ -67,7 +67,7 @@ export function finishRow(text: string, shapes: readonly WireShape[]): string {
   return copied === 0 ? text : out + text.slice(copied);
 }
 
-/** Where the JSON value that starts here is over. */
+/** The end of the JSON value that starts here. */
 function valueEnd(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === quote) return stringEnd(text, start);
@@ -86,7 +86,7 @@ function valueEnd(text: string, start: number): number {
   }
 }
 
-/** Where the string that starts here is over: behind its first quote with an even number of backslashes before it. */
+/** The end of the string that starts here: after the first quote with an even number of backslashes before it. */
 function stringEnd(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   for (;;) {

@@ -9,7 +9,7 @@ import { printQuery } from './print-query.ts';
 import { aliasesIn, type Printer } from './printer.ts';
 
 export type PrintOptions = {
-  /** Rows beyond this are cut off. */
+  /** Maximum rows; the rest is cut off. */
   readonly maxRows: number;
   /** DuckDB's name for a declared parameter, without the dollar sign. */
   placeholderOf(parameterName: string): string;
@@ -17,18 +17,18 @@ export type PrintOptions = {
   readonly nowPlaceholder: string;
 };
 
-/** Most `jsonWork` of a statement: that of a record of a thousand scalars, for which DuckDB takes half a second. */
+/** Maximum `jsonWork` of a statement: that of a record of a thousand scalars, for which DuckDB takes half a second. */
 const maxJsonWork = 1_000_000;
 
-/** Most expressions that are printed of a statement; the longest texts that are answered have some 60,000. */
+/** Maximum printed expressions of a statement; the longest accepted texts have some 60,000. */
 const maxPrintedExpressions = 100_000;
 
-/** Most characters of a statement's texts that are looked through for names: each lambda looks through all that is in it. */
+/** Maximum characters of a statement's texts that are searched for names: each lambda searches everything in it. */
 const maxCharactersRead = 4_000_000;
 
 export type PrintedStatement = {
   readonly sql: string;
-  /** What `finishRow` has still to do, by column; absent where rows are final. */
+  /** The shapes for `finishRow`, by column; absent if rows are final. */
   readonly shape: readonly WireShape[] | undefined;
   readonly parameterNames: ReadonlySet<string>;
   readonly usesNow: boolean;
@@ -39,12 +39,12 @@ export type PrintedStatement = {
 /**
  * Prints a bound query as one DuckDB statement that returns each row as the text of its JSON object; stored records in it are
  * left to `finishRow`.
- * The JSON is made above ORDER BY and LIMIT: for the rows that leave, not for those that are read.
+ * The JSON is made above ORDER BY and LIMIT: for the returned rows, not for all rows that are read.
  */
 export function printDuckDb(query: BoundQuery, options: PrintOptions): PrintedStatement {
   const jsonReads = createJsonReads();
   const printed = printStatement(query, options, jsonReads);
-  // What is read of a JSON text is known at the end, and printed in FROM.
+  // The paths read of a JSON text are only known at the end, but printed in FROM.
   return jsonReads.isEmpty() ? printed : printStatement(query, options, jsonReads);
 }
 
@@ -103,7 +103,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
       return `$${options.nowPlaceholder}`;
     },
   };
-  // One row more than wanted: whether there is one says whether rows were cut.
+  // One more row than the maximum, to see whether rows were cut off.
   const maxRows = options.maxRows + 1;
   const limited = { ...query, limit: atMost(maxRows, query.limit) };
   const rows = printQuery(printer, limited, { keepsOrder: true });

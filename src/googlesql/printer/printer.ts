@@ -2,38 +2,38 @@ import type { BoundExpression, BoundQuery } from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
 import type { JsonReads } from './json-reads.ts';
 
-/** What printing one statement carries along. */
+/** The state of printing one statement. */
 export type Printer = {
-  /** Where each column of each relation is to be found now: `relation.index` → DuckDB text. */
+  /** The DuckDB text of each column of each relation at present, by `relation.index`. */
   readonly places: Map<string, string>;
   /**
-   * Where fields that are keys of GROUP BY are to be found, by `keyOf`: DuckDB's subqueries see keys that are columns only. Each query adds
-   * to a copy of what is known around it.
+   * The columns of fields that are keys of GROUP BY, by `keyOf`: DuckDB's subqueries see only keys that are columns. Each query extends a
+   * copy of the enclosing query's map.
    */
   readonly groupedFields: Map<number, string>;
-  /** Relations whose record other conditions show to be there: their presence is not tested. */
+  /** Relations whose record is present according to other conditions: their presence is not tested. */
   readonly impliedRelations: Set<number>;
-  /** Subsets that something printed reads, and how often. */
+  /** Subsets that printed text reads, and how often. */
   readonly usedSubsets: Map<number, number>;
-  /** Base tables that something printed reads. */
+  /** Base tables that printed text reads. */
   readonly usedTables: Set<string>;
-  /** What a lambda around the text goes by, see `printLet`: names of its values, and a way in for what DuckDB's lambdas can't hold. */
+  /** The enclosing lambda, see `printLet`: names of its values, and a way to pass in expressions that DuckDB's lambdas can't contain. */
   readonly let?: {
     readonly names: ReadonlyMap<BoundExpression, string>;
     lift(value: BoundExpression): string;
   };
   /** Whether lambdas take the columns of their own query by names of their values, too; see `printLet`. */
   readonly liftsColumns?: boolean;
-  /** How deep lambdas stand in one another here, see `printLet`. */
+  /** Nesting depth of lambdas here, see `printLet`. */
   readonly letDepth: number;
-  /** How many FULL JOINs stand around that are printed as queries. */
+  /** Number of enclosing FULL JOINs that are printed as queries. */
   readonly unionDepth: number;
   readonly jsonReads: JsonReads;
-  /** What is printed decides which rows stay. */
+  /** Whether the printed condition decides which rows are kept. */
   readonly isCondition?: boolean;
-  /** What is printed is a key of a window. */
+  /** Whether the printed expression is a key of a window. */
   readonly isWindowKey?: boolean;
-  /** Columns, by position, on which a query around has a condition. */
+  /** Columns, by position, on which an enclosing query has a condition. */
   readonly filteredColumns: Map<BoundQuery, Set<number>>;
   readonly keyOf: KeyOf;
   /**
@@ -42,15 +42,15 @@ export type Printer = {
    */
   count(expressions?: number): void;
   expression(printer: Printer, expression: BoundExpression): string;
-  /** Columns come out as `c0`, `c1` …; the order of rows counts only where it is asked for. */
+  /** Prints a query with columns `c0`, `c1` …; the order of rows matters only if requested. */
   query(printer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string;
   /** A name for a table or an array's element in the query that is being printed. */
   newAlias(): string;
-  /** Whether a text names something of a query around the one that is being printed. DuckDB's lambdas can't. */
+  /** Whether a text names something of an enclosing query. DuckDB's lambdas can't. */
   readsOuterQuery(sql: string): boolean;
   /** Whether a text names something of the query that is being printed itself. */
   readsOwnQuery(sql: string): boolean;
-  /** Whether a text names something of queries around the one that is being printed, and nothing of that one. */
+  /** Whether a text names something of enclosing queries, and nothing of the query that is being printed. */
   readsOuterQueryOnly(sql: string): boolean;
   /** What the SELECT that is being printed takes as its own; absent behind it, in ORDER BY. */
   readonly own?: OwnRow | undefined;
@@ -64,7 +64,7 @@ export type Printer = {
  */
 export type OwnRow = { alias?: string };
 
-/** The aliases that a text names. What stands in quotes is a caller's text or name: `'r$1'` names nothing. */
+/** The aliases that a text names. Quoted text is a caller's text or name: `'r$1'` names nothing. */
 export function aliasesIn(sql: string): ReadonlySet<string> {
   const found = new Set<string>();
   if (!sql.includes('r$')) return found;
@@ -75,5 +75,5 @@ export function aliasesIn(sql: string): ReadonlySet<string> {
 
 export const placeKey = (relation: number, index: number): string => `${relation}.${index}`;
 
-/** What a subset goes by. No table's name begins with `_`: a source may be named `w1`. */
+/** The printed name of a subset. Names of tables never begin with `_`, but a source may be called `w1`. */
 export const subsetName = (id: number): string => `_w${id}`;

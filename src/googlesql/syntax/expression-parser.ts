@@ -1,7 +1,7 @@
 import type { CallSyntax, Expression, OrderItem, Query, WindowSpec } from '../tree/syntax-tree.ts';
 
 /**
- * How the parts of the grammar reach each other: a query holds expressions, which hold queries.
+ * How the parts of the grammar call each other: a query contains expressions, which contain queries.
  * @param head the query in parentheses that it begins with, where that has been read
  */
 export type QueryRule = (head?: Query) => Query;
@@ -14,6 +14,6 @@ export type ExpressionParser = {
   /** An operand of a comparison: everything that binds tighter than `=`. */
   operand(): Expression;
   call(name: CallSyntax['name']): CallSyntax;
-  /** The query that begins with a subquery which has been read, `(select 1) union all (select 2)`; undefined where it ends with that. */
+  /** Continues a query whose first subquery has been parsed, `(select 1) union all (select 2)`; undefined if it ends there. */
   queryAfter(head: Expression): Query | undefined;
 };

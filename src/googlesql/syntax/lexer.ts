@@ -16,7 +16,7 @@ export type TokenKind =
 
 export type Token = {
   readonly kind: TokenKind;
-  /** What the token means: a string without quotes and escapes, a parameter without `@`. */
+  /** The value of the token: a string without quotes and escapes, a parameter without `@`. */
   readonly value: string;
   /** `value` in upper case for a bare name, to compare with keywords; empty for all other kinds. */
   readonly keyword: string;
@@ -24,21 +24,21 @@ export type Token = {
   /** Where it starts and ends in the text, in UTF-16 units. */
   readonly start: number;
   readonly end: number;
-  /** Whether white space or a comment stands before it: `a -b` against `a-b` in a table name. */
+  /** Whether white space or a comment precedes it: `a -b` is not `a-b` in a table name. */
   readonly spaced: boolean;
 };
 
-/** Longest text that is read at all, in UTF-16 units. BigQuery: 1 MB of SQL. */
+/** Maximum length of a text, in UTF-16 units. BigQuery: 1 MB of SQL. */
 export const maxSqlLength = 1_000_000;
 
 /**
- * White space as BigQuery has it: the mark U+FEFF is none, though JavaScript's `\s` takes it.
- * A comment ends at a carriage return too: what BigQuery reads as code must be code here.
+ * White space as in BigQuery: without U+FEFF, which JavaScript's `\s` includes.
+ * A comment also ends at a carriage return: text that BigQuery reads as code must be code here.
  */
 const skipped = /(?:[^\S\ufeff]+|#[^\n\r]*|--[^\n\r]*|\/\*[\s\S]*?\*\/)+/y;
 /**
- * What a token begins with: the prefix of a quoted literal, empty where it has none; a bare name; a number; a symbol, the longest first,
- * so that `<=` never reads as `<` and `=`.
+ * The beginning of a token: the prefix of a quoted literal, which may be empty; a bare name; a number; or a symbol, longest first, so that
+ * `<=` is never read as `<` and `=`.
  */
 const tokenStart =
   /((?:[rR][bB]?|[bB][rR]?)?(?=['"]))|([A-Za-z_][A-Za-z0-9_]*)|(0[xX][0-9a-fA-F]+|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(\|\||<=|>=|<>|!=|<<|>>|=>|->|\|>|[()[\]{},.+\-*/%=<>~^&|?;:])/y;
@@ -48,7 +48,7 @@ const systemVariable = /@@[A-Za-z_][A-Za-z0-9_.]*/y;
 /**
  * Splits a query into tokens; the last one is always `end`.
  * Source: GoogleSQL, "Lexical structure and syntax".
- * @param maxTokens most tokens before the end. Default: no limit
+ * @param maxTokens maximum tokens before the end. Default: no limit
  * @throws GatewayError `invalid_query` with line and column
  */
 export function lex(text: string, maxTokens = Infinity): readonly Token[] {
@@ -102,7 +102,7 @@ function readToken(text: string, from: number, at: SqlPosition, touching: Token 
   throw invalidQuery(`Syntax error: Illegal input character ${JSON.stringify(text[from])}`, at);
 }
 
-/** `.5` is a number, but in `a.5`, `a[0].5` and `f().5` the dot reaches into what stands before it. */
+/** `.5` is a number, but in `a.5`, `a[0].5` and `f().5` the dot accesses a field. */
 function opensNumber(text: string, start: number, touching: Token | undefined): boolean {
   if (text[start] !== '.') return true;
   if (!touching) return true;
@@ -120,7 +120,7 @@ function numberPiece(text: string, start: number, digits: string, at: SqlPositio
 function readAt(text: string, start: number, at: SqlPosition): Piece {
   const system = matchAt(systemVariable, text, start);
   if (system) return { kind: 'systemVariable', value: system[0], end: start + system[0].length };
-  // The same rule as for a name: a text that ended elsewhere for us than for BigQuery would hide code from us.
+  // The same rule as for a name: if a literal ended elsewhere for us than for BigQuery, code would be hidden from us.
   if (text[start + 1] === '`') return { ...readQuotedName(text, start + 1, at), kind: 'parameter' };
   const named = matchAt(parameter, text, start);
   if (!named) throw invalidQuery('Syntax error: Unexpected "@"', at);
@@ -138,7 +138,7 @@ function matchAt(pattern: RegExp, text: string, index: number): RegExpExecArray 
   return pattern.exec(text);
 }
 
-/** Answers ascending offsets with lines and columns, in one walk over the text. */
+/** Makes a function that converts ascending offsets to lines and columns, in one walk over the text. */
 function positions(text: string): (offset: number) => SqlPosition {
   let line = 1;
   let lineStart = 0;

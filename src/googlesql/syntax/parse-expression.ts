@@ -12,17 +12,17 @@ import { createPrimaryParser } from './parse-primary.ts';
 import { startsSetOperator } from './parse-set-operator.ts';
 import type { TokenCursor } from './token-cursor.ts';
 
-/** How tight binary operators bind that do so tighter than comparisons, loosest first. */
+/** The precedence levels of binary operators that bind tighter than comparisons, loosest first. */
 const levels: ReadonlyMap<string, number> = new Map(
   [['|'], ['^'], ['&'], ['<<', '>>'], ['+', '-'], ['*', '/', '||']].flatMap((operators, level) =>
     operators.map(operator => [operator, level] as const),
   ),
 );
-/** Most operators of one precedence in a row: DuckDB's planner takes the cube of their number, seconds for 450. */
+/** Maximum operators of one precedence in a row: the time of DuckDB's planner grows with the cube of their number, to seconds for 450. */
 const maxChain = 200;
 const comparisons = ['=', '<', '>', '<=', '>=', '!=', '<>'];
 
-/** The grammar of expressions; the functions stand in order of precedence, loosest first. */
+/** The grammar of expressions; its functions are in order of precedence, loosest first. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
 export function createExpressionParser(cursor: TokenCursor, query: QueryRule): ExpressionParser {
   const parser: ExpressionParser = {
@@ -142,7 +142,7 @@ export function createExpressionParser(cursor: TokenCursor, query: QueryRule): E
     return goesOn ? query(head.query) : undefined;
   }
 
-  /** A query in parentheses of its own is still the query to look in, not one value. */
+  /** A query in extra parentheses is still the query of IN, not a single value. */
   function inListOrQuery(
     of: Expression,
     list: readonly Expression[],
@@ -155,7 +155,7 @@ export function createExpressionParser(cursor: TokenCursor, query: QueryRule): E
       : { kind: 'inList', of, list, not, at };
   }
 
-  /** An operand, and the operators behind it that bind at least as tight. */
+  /** An operand, and the following operators that bind at least as tight. */
   function binary(loosest: number): Expression {
     let left = unary();
     let [last, count] = [-1, 0];

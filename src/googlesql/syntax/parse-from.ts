@@ -35,7 +35,7 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     return left;
   }
 
-  /** The joins after an item. Behind a comma RIGHT and FULL are refused: SQL has the comma bind looser than JOIN, GoogleSQL has it alike. */
+  /** The joins after an item. After a comma, RIGHT and FULL are refused: in SQL a comma binds looser than JOIN, in GoogleSQL equally. */
   function joined(first: FromItem, { followsComma = false } = {}): FromItem {
     let left = first;
     for (let next = join(left); next; next = join(left)) {
@@ -52,7 +52,7 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     return left;
   }
 
-  /** The join that begins here, its left side given; undefined where none begins. */
+  /** The join that begins here, given its left side; undefined if none begins. */
   function join(left: FromItem): FromItem | undefined {
     const { at } = cursor.peek();
     const kind = joins.find(([, words]) => cursor.takeKeyword(...words))?.[0];
@@ -61,7 +61,7 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     return { kind: 'join', join: kind, left, right, at, ...(kind === 'CROSS' ? {} : joinCondition()) };
   }
 
-  /** `a join b join c on … on …`: another condition belongs to the last join before that has none, and what follows that is its right side. */
+  /** `a join b join c on … on …`: a further condition belongs to the last earlier join without one, and the items after that join are its right side. */
   function withCondition(item: FromItem): FromItem {
     const after: Join[] = [];
     let open = item;
@@ -111,7 +111,7 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     return { kind: 'table', path, alias: named, offset: offsetAlias(), at };
   }
 
-  /** `(select …)` is a derived table, `(a join b …)` a join; nothing else stands in parentheses. */
+  /** `(select …)` is a derived table, `(a join b …)` a join; nothing else may be in parentheses. */
   function parenthesized(): FromItem {
     const { at } = cursor.next();
     if (startsQuery()) {
@@ -126,7 +126,7 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     return item;
   }
 
-  /** After `((select …)` comes the rest of a query, or an alias and the rest of a join: look before reading. */
+  /** After `((select …)` follows the rest of a query, or an alias and the rest of a join: this needs a look ahead. */
   function startsQuery(): boolean {
     let ahead = 0;
     while (cursor.isSymbol('(', ahead)) ahead += 1;
@@ -150,7 +150,7 @@ export function createFromParser(cursor: TokenCursor, expressions: ExpressionPar
     return alias() ?? { name: 'offset', quoted: false, at };
   }
 
-  /** The first part of a table's path may hold dashes without backticks: `my-project.data.logs`. */
+  /** The first part of a table's path may contain dashes without backticks: `my-project.data.logs`. */
   function tableName(): Identifier {
     const first = cursor.identifier('table name');
     if (first.quoted) return first;

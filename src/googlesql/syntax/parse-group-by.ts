@@ -2,12 +2,12 @@ import type { Expression, GroupBy } from '../tree/syntax-tree.ts';
 import type { ExpressionParser } from './expression-parser.ts';
 import type { TokenCursor } from './token-cursor.ts';
 
-/** Most grouping sets of a query: DuckDB keeps some 2 MB for each. BigQuery: 4,096. */
+/** Maximum grouping sets of a query: DuckDB needs some 2 MB for each. BigQuery: 4,096. */
 const maxSets = 64;
 
 /**
- * What follows GROUP BY, but for ALL: keys, or the sets that ROLLUP, CUBE and GROUPING SETS stand for.
- * @param afterKey reads what may stand behind a key
+ * Parses GROUP BY, except ALL: keys, or the sets of ROLLUP, CUBE and GROUPING SETS.
+ * @param afterKey parses what may follow a key
  */
 export function parseGroupBy(
   cursor: TokenCursor,
@@ -77,7 +77,7 @@ export function parseGroupBy(
     return [keySet()];
   }
 
-  /** Called before the sets are made: a ROLLUP of 30,000 keys has gigabytes of them. */
+  /** Called before the sets are made: those of a ROLLUP of 30,000 keys would take gigabytes. */
   function countSets(more: number): void {
     sets += more;
     if (sets > maxSets) cursor.fail(`The query has too many grouping sets; the limit is ${maxSets}`, at);

@@ -15,7 +15,7 @@ import { parsePipes } from './parse-pipes.ts';
 import { startsSetOperator, takeSetOperator } from './parse-set-operator.ts';
 import { createTokenCursor, type TokenCursor } from './token-cursor.ts';
 
-/** Words that open a statement which is no query: GoogleSQL's, and those of engines that this text may be meant for. */
+/** Words that begin a statement other than a query: GoogleSQL's, and those of engines for which the text may be meant. */
 const statementWords = new Set(
   `ALTER ANALYZE ASSERT ATTACH BEGIN BREAK CALL CHECKPOINT CLONE COMMIT CONTINUE COPY CREATE DECLARE DEFINE DELETE
   DESCRIBE DETACH DROP EXECUTE EXPLAIN EXPORT FOR GRANT IF IMPORT INSERT INSTALL ITERATE LEAVE LOAD LOOP MERGE MODULE
@@ -25,8 +25,8 @@ const statementWords = new Set(
 
 /**
  * Parses exactly one query; one `;` may follow it.
- * @param maxTokens as `lex` takes it
- * @throws GatewayError with line and column: `invalid_query`, or `sandbox_refused` for what no query holds
+ * @param maxTokens as for `lex`
+ * @throws GatewayError with line and column: `invalid_query`, or `sandbox_refused` for another kind of statement
  */
 export function parseQuery(text: string, maxTokens?: number): Query {
   const cursor = createTokenCursor(text, maxTokens);
@@ -158,7 +158,7 @@ function createQueryParser(cursor: TokenCursor): () => Query {
     };
   }
 
-  /** Without rows there is nothing to filter or to group; LIMIT is allowed, and ORDER BY may be a set operation's. */
+  /** Refuses clauses of a SELECT without FROM: there is nothing to filter or group. LIMIT is allowed, and ORDER BY may belong to a set operation. */
   function refuseClauses(): void {
     const clause = ['WHERE', 'GROUP', 'HAVING', 'QUALIFY', 'WINDOW'].find(word => cursor.isKeyword(word));
     if (clause)

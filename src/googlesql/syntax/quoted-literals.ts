@@ -3,7 +3,7 @@ import { invalidQuery } from '../tree/sql-error.ts';
 
 type Quoted = { readonly kind: 'string' | 'bytes'; readonly value: string; readonly end: number };
 
-/** What one step reads: some text, and whether an escape named its bytes; other text stands for its UTF-8. */
+/** The result of one step: some text, and whether an escape gave its bytes; other text stands for its UTF-8. */
 type Piece = { readonly value: string; readonly length: number; readonly isByte: boolean };
 
 const simpleEscapes: Readonly<Record<string, string>> = {

@@ -6,7 +6,7 @@ import { reservedWords } from './reserved-words.ts';
 /** Deeper nesting than this is refused; every level of a query is a few calls on the stack. */
 export const maxDepth = 200;
 
-/** The place in a token list, with the small questions that every grammar rule asks. */
+/** A cursor over a token list, with the small tests that all grammar rules need. */
 export type TokenCursor = ReturnType<typeof createTokenCursor>;
 
 /** @throws GatewayError `invalid_query` when the text does not lex */
@@ -15,7 +15,7 @@ export function createTokenCursor(text: string, maxTokens?: number) {
   const tokens = [...lex(text, maxTokens)];
   let index = 0;
   let depth = 0;
-  // Found once: to look for them at each level would take a long text 200 times.
+  // Found once: searching at each level would read a long text 200 times.
   let closings: ReadonlyMap<number, number> | undefined;
 
   const peek = (ahead = 0): Token => tokens[Math.min(index + ahead, tokens.length - 1)]!;
@@ -60,7 +60,7 @@ export function createTokenCursor(text: string, maxTokens?: number) {
     fail,
     unexpected,
 
-    /** Whether a word stands there that begins a query. */
+    /** Whether the next word begins a query. */
     startsQuery: (ahead = 0): boolean =>
       ['SELECT', 'WITH', 'FROM'].includes(peek(ahead).keyword) &&
       !(peek(ahead).keyword === 'WITH' && isSymbol('(', ahead + 1)),
@@ -93,7 +93,7 @@ export function createTokenCursor(text: string, maxTokens?: number) {
       return { name: value, quoted: kind === 'quotedName', at };
     },
 
-    /** What stands between `(` and `)`. */
+    /** Parses something between `(` and `)`. */
     inParentheses<Result>(rule: () => Result): Result {
       this.needSymbol('(');
       const result = rule();
@@ -131,7 +131,7 @@ export function createTokenCursor(text: string, maxTokens?: number) {
   };
 }
 
-/** Where the parenthesis stands that closes each one; those that stay open have none. */
+/** The position of the closing parenthesis of each opening one; unclosed ones have none. */
 function closingsOf(tokens: readonly Token[]): ReadonlyMap<number, number> {
   const closings = new Map<number, number>();
   const open: number[] = [];

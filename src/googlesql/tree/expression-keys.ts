@@ -7,12 +7,12 @@ import {
 } from './bound-tree.ts';
 import type { SqlType } from './types.ts';
 
-/** Answers the same number for two expressions exactly where they are one and the same in every row. */
+/** Returns the same number for two expressions exactly if they have the same value in every row. */
 export type KeyOf = (expression: BoundExpression) => number;
 
 /**
- * Makes the numbers of one statement. An expression is looked at once, however often it is asked for: its number stands for it in
- * what is made of it. Queries are the same only where they are one object: their relations differ otherwise.
+ * Makes the numbers for one statement. Each expression is examined once: in larger expressions its number stands for it. Queries are equal
+ * only if they are the same object, because otherwise their relations differ.
  */
 export function createExpressionKeys(): KeyOf {
   const known = new WeakMap<BoundExpression, number>();

@@ -23,8 +23,8 @@ export function isRepeatable(value: BoundExpression): boolean {
 }
 
 /**
- * NULL where what is made of values fails; the values are calculated outside, for their failures count. All that is no constant gets
- * a name: DuckDB calculates what two expressions have in common once, and before TRY, but looks for none of it in a lambda.
+ * NULL if the expression made of the values fails; the values themselves are calculated outside, where their failures still count.
+ * Everything but constants gets a name: DuckDB calculates common subexpressions once and before TRY, but does not look for them in a lambda.
  */
 export function tryWith(
   values: readonly BoundExpression[],
@@ -41,7 +41,7 @@ export function tryWith(
 /** Whether a value is the same in every row, and nothing is calculated. */
 export const isPlainConstant = (value: BoundExpression): boolean => isRepeatable(value) && isConstant(value);
 
-/** Makes an expression of a value that it may name often; the value is calculated once. */
+/** Makes an expression that may use a value several times; the value is calculated once. */
 export function letIn(
   value: BoundExpression,
   make: (named: BoundExpression) => BoundExpression,
@@ -51,7 +51,7 @@ export function letIn(
   return { kind: 'let', type: body.type, values: [value], body };
 }
 
-/** As `letIn`; of what a STRUCT is made of each part has a name, and no STRUCT is made. */
+/** `letIn` for a STRUCT: each of its parts has a name, and the STRUCT itself is not made. */
 export function letInParts(
   value: BoundExpression,
   make: (named: BoundExpression) => BoundExpression,

@@ -12,7 +12,7 @@ const harmlessCalls: ReadonlySet<string> = new Set([
   ...['COUNT', 'COUNTIF', 'MIN', 'MAX', 'ANY_VALUE', 'LOGICAL_OR', 'LOGICAL_AND', 'ARRAY_AGG', 'STRING_AGG'],
 ]);
 
-/** Calls that fail for a bad pattern alone, which the binder refuses where it is a constant. */
+/** Calls that fail only for a bad pattern, which the binder refuses if it is a constant. */
 const patternCalls: ReadonlySet<string> = new Set(['LIKE', 'REGEXP_CONTAINS']);
 
 /** Whether the calculation of a value may fail in some row; its subqueries count as such. */

@@ -11,10 +11,10 @@ export function isPath(value: BoundExpression): boolean {
   return value.kind === 'column' || (value.kind === 'field' && isPath(value.of));
 }
 
-/** The paths by what they are: each once, as far as it goes. */
+/** Paths by key: each once, in full length. */
 type Paths = Map<string, BoundExpression>;
 
-/** The paths that the subqueries of an expression read of queries around them, each once and as far as it goes. */
+/** The paths of enclosing queries that the subqueries of an expression read, each once and in full length. */
 export function pathsInSubqueries(expression: BoundExpression): Iterable<BoundExpression> {
   const paths: Paths = new Map();
   addOfSubqueries(expression, paths);
@@ -32,7 +32,7 @@ function addOfQuery(query: BoundQuery, paths: Paths): void {
 
 const knownPaths = new WeakMap<BoundQuery, Paths>();
 
-/** The paths that a query reads of queries around it. It is looked at once, however many queries are around it. */
+/** The paths of enclosing queries that a query reads. They are found once, however many queries enclose it. */
 function pathsOutOf(query: BoundQuery): Paths {
   const known = knownPaths.get(query);
   if (known) return known;
@@ -89,7 +89,7 @@ function relationOf(path: BoundExpression): number {
   return path.kind === 'column' ? path.relation : 0;
 }
 
-/** For each outermost subquery in an expression the relations of queries around that it reads; what IN looks for counts as its own. */
+/** For each outermost subquery in an expression, the relations of enclosing queries that it reads; the operand of IN counts as part of it. */
 export function relationsInSubqueries(expression: BoundExpression): readonly ReadonlySet<number>[] {
   if (expression.kind !== 'subquery' && expression.kind !== 'inQuery')
     return childrenOf(expression).flatMap(relationsInSubqueries);
@@ -98,7 +98,7 @@ export function relationsInSubqueries(expression: BoundExpression): readonly Rea
   return [new Set([...paths.values()].map(relationOf))];
 }
 
-/** Whether something in a FROM clause reads a query around it. */
+/** Whether something in a FROM clause reads an enclosing query. */
 export function readsAround(from: BoundFrom): boolean {
   const paths: Paths = new Map();
   const own = new Set<number>();
@@ -106,7 +106,7 @@ export function readsAround(from: BoundFrom): boolean {
   return [...paths.values()].some(path => !own.has(relationOf(path)));
 }
 
-/** The relations that a FROM clause brings. */
+/** The relations of a FROM clause. */
 export function relationsOf(from: BoundFrom | undefined): Set<number> {
   const found = new Set<number>();
   const visit = (item: BoundFrom | undefined): void => {

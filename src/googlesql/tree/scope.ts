@@ -7,14 +7,14 @@ import { invalidQuery } from './sql-error.ts';
 import type { Identifier } from './syntax-tree.ts';
 import type { StructField } from './types.ts';
 
-/** A column that a name can reach, and the expression that the name stands for. */
+/** A column in scope: its name, and the expression for which it stands. */
 export type NamedValue = { readonly name: string; readonly value: BoundExpression };
 
-/** What one FROM item brings: a table of columns, or one value (an element of UNNEST, a row of a value table) whose fields show through. */
+/** The names of one FROM item: a table of columns, or one value (an element of UNNEST, a row of a value table) whose fields are visible too. */
 export type RangeVariable = {
-  /** Behind a pipe operator: its columns are reached by its name only. */
+  /** Whether it is behind a pipe operator: its columns are reachable only through its name. */
   readonly hidden?: true;
-  /** Columns that USING has merged with others, folded: they are reached by its name only. */
+  /** Folded names of columns that USING has merged with others: they are reachable only through its name. */
   readonly mergedNames?: ReadonlySet<string>;
 } & (
   | { readonly kind: 'table'; readonly name: string | undefined; readonly columns: readonly NamedValue[] }
@@ -28,7 +28,7 @@ export type Scope = {
   readonly merged: readonly NamedValue[];
   /** Names of the SELECT list, which win in GROUP BY, HAVING, QUALIFY and ORDER BY. */
   readonly aliases: readonly NamedValue[];
-  /** The query around a subquery. */
+  /** The scope of the enclosing query. */
   readonly parent?: Scope;
 };
 
@@ -40,7 +40,7 @@ export const foldName = (name: string): string => name.replace(/[A-Z]+/g, letter
 export const sameName = (a: string | undefined, b: string | undefined): boolean =>
   a === b ? a !== undefined : a?.length === b?.length && foldName(a ?? '') === foldName(b ?? '');
 
-/** What the first part of a path names: a value, or a table whose columns follow. */
+/** The meaning of the first part of a path: a value, or a table whose columns follow. */
 export type Resolved =
   | { readonly kind: 'value'; readonly value: BoundExpression }
   | { readonly kind: 'table'; readonly variable: Extract<RangeVariable, { kind: 'table' }> };
@@ -60,10 +60,10 @@ export function resolveName(scope: Scope, identifier: Identifier): Resolved | un
   return found;
 }
 
-/** What names have been found to be: a text may write one often, over many tables and below many queries. */
+/** Resolved names: a text may use a name often, over many tables and below many queries. */
 const known = new WeakMap<Scope, Map<string, Resolved | undefined>>();
 
-/** The names that an expression can write, innermost query first; for messages. */
+/** The names that an expression can use, innermost query first; for messages. */
 export function* namesInScope(scope: Scope): Iterable<string> {
   for (let level: Scope | undefined = scope; level; level = level.parent) {
     yield* namesOf(level.aliases);
@@ -75,7 +75,7 @@ export function* namesInScope(scope: Scope): Iterable<string> {
   }
 }
 
-/** The columns that an expression can write, innermost query first; for messages. */
+/** The columns that an expression can use, innermost query first; for messages. */
 export function* columnsInScope(scope: Scope): Iterable<StructField> {
   for (let level: Scope | undefined = scope; level; level = level.parent) {
     for (const variable of level.variables) {
@@ -128,7 +128,7 @@ export function columnsNamed(scope: Scope, name: string): readonly NamedValue[] 
   let mergedNames: RangeVariable['mergedNames'];
   let isMerged = false;
   for (const variable of scope.variables) {
-    // Tables that stand beside one another share the set.
+    // Neighbouring tables share the set.
     if (variable.mergedNames !== mergedNames) {
       ({ mergedNames } = variable);
       isMerged = mergedNames?.has(key) ?? false;
@@ -161,7 +161,7 @@ const none: readonly NamedValue[] = [];
 
 const exposed = new WeakMap<RangeVariable, readonly NamedValue[]>();
 
-/** The columns of a FROM item; an element that is no STRUCT has none but itself. */
+/** The columns of a FROM item; an element that is not a STRUCT has only itself. */
 export function columnsOf(variable: RangeVariable): readonly NamedValue[] {
   if (variable.kind === 'table') return variable.columns;
   const { value } = variable;
@@ -218,7 +218,7 @@ function onlyOne(columns: readonly NamedValue[], { name, at }: Identifier): Name
 
 const ambiguous = new WeakMap<readonly NamedValue[], boolean>();
 
-/** The same expression under the same name twice is no ambiguity: `select x, x … order by x`. */
+/** The same expression twice under the same name is not ambiguous: `select x, x … order by x`. */
 function isAmbiguous(columns: readonly NamedValue[]): boolean {
   const known = ambiguous.get(columns);
   if (known !== undefined) return known;

@@ -1,13 +1,13 @@
 import { GatewayError, type SqlPosition } from '../../base/errors.ts';
 
-/** A fault in a query's text, worded like BigQuery's own: `Unrecognized name: foo at [1:8]`. */
+/** An error in a query's text, worded like BigQuery's own: `Unrecognized name: foo at [1:8]`. */
 export function invalidQuery(message: string, at: SqlPosition): GatewayError {
   return new GatewayError('invalid_query', `${shortened(message)} at [${at.line}:${at.column}]`, {
     position: at,
   });
 }
 
-/** A caller's SQL reaches for what the sandbox keeps closed: another table, another kind of statement. */
+/** A caller's SQL uses something that the sandbox forbids: another table, another kind of statement. */
 export function sandboxRefused(message: string, at: SqlPosition): GatewayError {
   return new GatewayError('sandbox_refused', `${shortened(message)} at [${at.line}:${at.column}]`, {
     position: at,
@@ -17,7 +17,7 @@ export function sandboxRefused(message: string, at: SqlPosition): GatewayError {
 /** Valid GoogleSQL that has no DuckDB form. The warehouse runs it; the embedded engine refuses it by name. */
 export type Unsupported = { readonly message: string; readonly at: SqlPosition };
 
-/** The refusal of what only the warehouse runs. A function with such rows becomes a call of them where this is thrown. */
+/** The error for SQL that only the warehouse runs. A function with such rows catches it, and becomes a call of them. */
 export class UnsupportedSql extends GatewayError {
   readonly reason: Unsupported;
 
@@ -33,7 +33,7 @@ export function onlyOnWarehouse(what: string, at: SqlPosition): UnsupportedSql {
   return new UnsupportedSql({ message: `${what} is not supported on the embedded engine`, at });
 }
 
-/** Characters of a message: a name or a type in it may be as long as the text. */
+/** Maximum characters of a message: a name or a type in it may be as long as the text. */
 const maxMessage = 1000;
 
 function shortened(message: string): string {

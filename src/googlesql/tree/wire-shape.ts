@@ -1,8 +1,8 @@
 import type { SqlType } from './types.ts';
 
 /**
- * What the JSON that DuckDB makes of a stored value lacks to be the wire form: nothing, or its records are to be unwrapped.
- * Plain data: it crosses to the process that reads the rows.
+ * How the JSON that DuckDB makes of a stored value must be changed to be the wire form: not at all, or by unwrapping its records.
+ * Plain data: it is sent to the process that reads the rows.
  */
 export type WireShape =
   | { readonly kind: 'final' }
@@ -16,8 +16,8 @@ export type WireShape =
 export const finalShape: WireShape = { kind: 'final' };
 
 /**
- * The shape of a repeated record whose JSON DuckDB can make as it is stored; undefined where a leaf of it needs a
- * conversion in SQL. It saves the planner an expression for every leaf, which takes longer than many a query.
+ * The shape of a repeated record whose JSON DuckDB can make in its stored form; undefined if one of its leaves needs a
+ * conversion in SQL. This saves the planner an expression per leaf, which would take longer than many queries.
  */
 export function storedRecordShape(type: SqlType): WireShape | undefined {
   return type.kind === 'ARRAY' && type.element.kind === 'STRUCT' ? shapeOf(type) : undefined;
