@@ -1,11 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
+import { Agent, createServer, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { endWithProcess } from '../support/end-with-process.ts';
 import { type FleetGateway, startFleet, startGatewayProcess } from '../support/fleet.ts';
 import { freePort, type RedisServer, startRedisServer } from '../support/redis-server.ts';
@@ -20,7 +21,6 @@ let redis: RedisServer;
 let fleet: Awaited<ReturnType<typeof startFleet>>;
 let environment: Record<string, string>;
 let worker: ChildProcess;
-let nginx: ChildProcess;
 let front: number;
 
 beforeAll(async () => {
@@ -37,18 +37,14 @@ beforeAll(async () => {
     gateways[at] = await startGateway(at);
   }
   worker = startWorker();
-  front = await freePort();
-  await startNginx();
+  const nginx = await startNginx(ports);
+  front = nginx.port;
+  return () => stop(nginx.child);
 });
 
 afterAll(async () => {
   agent.destroy();
-  for (const child of [nginx, worker]) {
-    if (!child || child.exitCode !== null || child.signalCode !== null) continue;
-    const ended = once(child, 'exit');
-    child.kill('SIGTERM');
-    await ended;
-  }
+  if (worker) await stop(worker);
   for (const gateway of gateways) await gateway.kill();
   await fleet?.stop();
   await redis?.stop();
@@ -67,31 +63,43 @@ function startWorker(): ChildProcess {
   return child;
 }
 
-/** The configuration of the repository, with ports of this machine, in one process, so that one signal ends it. */
-async function startNginx(): Promise<void> {
-  const directory = join(fleet.directory, 'nginx');
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+}
+
+/**
+ * Starts nginx with the configuration of the repository, with ports of this machine, in one process, so that one signal ends it.
+ * @param upstreams ports of the two gateways
+ */
+async function startNginx(upstreams: readonly number[]) {
+  const port = await freePort();
+  const directory = join(fleet.directory, `nginx-${port}`);
   await mkdir(directory);
   const text = await readFile(new URL('../../deploy/nginx.conf', import.meta.url), 'utf8');
   const config = text
     .replaceAll('/tmp/', `${directory}/`)
-    .replace('listen 8080', `listen 127.0.0.1:${front}`)
-    .replace(/gateway-(\d):4000 resolve/g, (_all, n: string) => `127.0.0.1:${ports[Number(n) - 1]}`)
+    .replace('listen 8080', `listen 127.0.0.1:${port}`)
+    .replace(/gateway-(\d):4000 resolve/g, (_all, n: string) => `127.0.0.1:${upstreams[Number(n) - 1]}`)
     .replace(/^ *resolver .*\n/m, '');
   const file = join(directory, 'nginx.conf');
   await writeFile(file, `daemon off;\nmaster_process off;\n${config}`);
-  nginx = spawn('nginx', ['-p', directory, '-c', file], { stdio: 'ignore' });
-  endWithProcess(nginx);
-  await vi.waitFor(() => ask('/livez'), { timeout: 20_000, interval: 50 });
+  const child = spawn('nginx', ['-p', directory, '-c', file], { stdio: 'ignore' });
+  endWithProcess(child);
+  await vi.waitFor(() => ask('/livez', undefined, port), { timeout: 20_000, interval: 50 });
+  return { child, port };
 }
 
 type Asked = { readonly status: number; readonly text: string; readonly ms: number };
 
-function ask(path: string, body?: object): Promise<Asked> {
+function ask(path: string, body?: object, port = front): Promise<Asked> {
   const startedMs = performance.now();
   const { promise, resolve, reject } = Promise.withResolvers<Asked>();
   const headers = { 'x-api-key': token, ...(body && { 'content-type': 'application/json' }) };
   const method = body ? 'POST' : 'GET';
-  const asked = request({ host: '127.0.0.1', port: front, path, method, headers, agent }, response => {
+  const asked = request({ host: '127.0.0.1', port, path, method, headers, agent }, response => {
     let text = '';
     response.setEncoding('utf8').on('data', part => {
       text += part;
@@ -213,16 +221,51 @@ test('nginx passes on as many events as a gateway takes, and the gateway refuses
 });
 
 test('nginx has nobody wait for the same request of somebody else, whose answer it may not keep', async () => {
-  const path = (project: string) =>
-    `/api/endpoints/query/usage.api-counts?interval=hourly&project=${project}`;
-  // From then on both gateways have the answers in memory.
-  for (let n = 0; n < 8; n++) await Promise.all([ask(path('p0')), ask(path('p1'))]);
-  const order: string[] = [];
-  const inARow = async () => {
-    for (let n = 0; n < 400; n++) await ask(path('p1'));
-    order.push('many others');
-  };
-  const same = Array.from({ length: 10 }, () => ask(path('p0')).then(() => order.push('same')));
-  await Promise.all([...same, inARow()]);
-  expect(order).toEqual([...Array(10).fill('same'), 'many others']);
+  const arrived: string[] = [];
+  const first = Promise.withResolvers<ServerResponse>();
+  const gateway = createServer((received, response) => {
+    arrived.push(received.url ?? '');
+    response.setHeader('cache-control', 'private, max-age=60');
+    if (received.url === '/same' && arrived.indexOf('/same') === arrived.length - 1) first.resolve(response);
+    else response.end('{}');
+  });
+  await once(gateway.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    gateway.closeAllConnections();
+    gateway.close();
+  });
+  const { port } = gateway.address() as AddressInfo; // it listens on TCP
+  const nginx = await startNginx([port, port]);
+  onTestFinished(() => stop(nginx.child));
+  const asked = ask('/same', undefined, nginx.port);
+  const held = await first.promise;
+  const again = ask('/same', undefined, nginx.port);
+  // A request that nginx holds back arrives half a second later at the earliest.
+  for (let n = 0; n < 20; n++) await ask(`/other${n}`, undefined, nginx.port);
+  expect(arrived.filter(path => path === '/same')).toHaveLength(2);
+  held.end('{}');
+  await Promise.all([asked, again]);
 });
+
+test('nginx leaves readers who stop to the gateway, which ends their answers', async () => {
+  const gateway = await startGatewayProcess(
+    { ...environment, SEND_TIMEOUT_MS: '1000', MAX_RESULT_MB: '64' },
+    agent,
+  );
+  onTestFinished(() => gateway.kill());
+  const own = Number(new URL(gateway.origin).port);
+  const nginx = await startNginx([own, own]);
+  onTestFinished(() => stop(nginx.child));
+  // More than the system's buffers of three sockets.
+  const sql = "select repeat('x', 55000) as x from unnest(generate_array(1, 1000))";
+  const path = `/api/endpoints/query/logs.all?project=ours&sql=${encodeURIComponent(sql)}`;
+  const asked = request({ host: '127.0.0.1', port: nginx.port, path, headers: { 'x-api-key': token } });
+  onTestFinished(() => void asked.destroy());
+  asked.on('error', () => undefined).end();
+  const [response] = await once(asked, 'response');
+  expect(response.statusCode).toBe(200);
+  response.pause();
+  await expect
+    .poll(() => gateway.metric('http_connections_ended_total', 'slow_reader'), { timeout: 60_000 })
+    .toBe(1);
+}, 120_000);
