@@ -11,7 +11,7 @@ const environment = { SOURCES_DIR: 'examples/shop/sources', SQL_DIR: 'examples/s
 test('the tests of examples/shop pass', async () => {
   const outcomes = await testEndpoints(readConfig(environment), []);
   expect(outcomes.filter(({ problem }) => problem !== undefined)).toEqual([]);
-  expect(outcomes).toHaveLength(4);
+  expect(outcomes).toHaveLength(5);
 });
 
 test('the orders that its script makes are loaded as its page says', async () => {
