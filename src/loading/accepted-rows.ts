@@ -100,6 +100,9 @@ export async function* readBlocks(folder: string, name: string): AsyncIterable<R
   if (block || isEmpty) throw new Error(`${name} ends within a block`);
 }
 
+/** Milliseconds between two touches of a file that is being written. */
+const touchMs = 600_000;
+
 /** A file that is being written. */
 export type RowsFileWriter = {
   /** Name of the file once it is kept. */
@@ -119,6 +122,11 @@ export async function writeRowsFile(folder: string, sender = ''): Promise<RowsFi
   const name = `${String(Date.now()).padStart(15, '0')}-${randomUUID()}${sender && `-${sender}`}`;
   const unfinished = join(folder, `${name}.part`);
   const handle = await open(unfinished, 'wx', 0o600);
+  // Rows that come by standard input may pause for as long as they like.
+  const touching = setInterval(() => {
+    const now = new Date();
+    handle.utimes(now, now).catch(() => undefined);
+  }, touchMs).unref();
   return {
     name: `${name}${ending}`,
     async add({ rows, ...block }) {
@@ -126,19 +134,21 @@ export async function writeRowsFile(folder: string, sender = ''): Promise<RowsFi
       await handle.writeFile(`${[header, ...rows].join('\n')}\n`);
     },
     async keep() {
+      clearInterval(touching);
       await handle.sync();
       await handle.close();
       await rename(unfinished, join(folder, `${name}${ending}`));
       await syncDirectory(folder);
     },
     async discard() {
+      clearInterval(touching);
       await handle.close().catch(() => undefined);
       await rm(unfinished, { force: true });
     },
   };
 }
 
-/** Milliseconds after which an unfinished file is abandoned: no request lasts that long. */
+/** Milliseconds after which an unfinished file is abandoned: its writer touches it far more often. */
 const leftMs = 3_600_000;
 
 /** Removes unfinished files of killed processes. */
