@@ -164,6 +164,11 @@ export function convertLayout(
     const converted = convertLayout(item, from.element, to.element, { isExact, depth: depth + 1 });
     return `list_transform(${sql}, lambda ${item}: ${converted})`;
   }
+  if (to.single && !from.single) {
+    const item = `e${depth}`;
+    const converted = convertLayout(item, from.element, to.element, { isExact, depth: depth + 1 });
+    return `list_transform(${sql}, lambda ${item}: CASE WHEN ${item} IS NOT NULL THEN ${converted} END)[1]`;
+  }
   const one = from.single ? sql : `(${sql})[1]`;
   const isThere = from.single ? `(${one}).${quoteName(presenceLeaf)} IS NOT NULL` : `${one} IS NOT NULL`;
   const converted = convertLayout(one, from.element, to.element, options);

@@ -82,10 +82,10 @@ const report = (message: LoaderReport) => process.send?.(message);
 const emit = (event: LoadingEvent) => void report({ type: 'event', event });
 
 /**
- * Minimum pause between two turns, in milliseconds; after a long turn the pause is half as long as the turn. A turn costs some 60 ms of
- * processor time even for a few rows: a steady stream of rows is collected during pauses, but the first rows after a lull do not wait.
+ * Minimum pause between two turns, in milliseconds; after a long turn the pause is half as long as the turn. A turn costs 80 ms of processor
+ * time even for a few rows, and 150 more where they belong to seven sources: a steady stream of rows is collected during pauses, but the first rows after a lull do not wait.
  */
-const restMs = 500;
+const restMs = 800;
 /** Milliseconds of pause after a failed turn. */
 const retryMs = 1000;
 

@@ -203,9 +203,9 @@ async function whileLocked(databasePath: string, act: () => Promise<void>): Prom
   const lock = join(folder, 'writer.duckdb');
   const giveUpMs = performance.now() + turnMs;
   for (;;) {
-    let instance: DuckDBInstance;
+    let release: () => Promise<void>;
     try {
-      instance = await DuckDBInstance.create(lock);
+      release = await hold(lock);
     } catch (error) {
       if (performance.now() > giveUpMs) throw new DatabaseBusyError(databasePath, error);
       if (isTorn(error)) await remakeLock(lock);
@@ -216,9 +216,33 @@ async function whileLocked(databasePath: string, act: () => Promise<void>): Prom
     try {
       return await act();
     } finally {
-      instance.closeSync();
+      await release();
     }
   }
+}
+
+/** Holds the lock for this process in all turns: creating an instance takes 11 ms of processor time, attaching a file 0.3. */
+let holder: { readonly instance: DuckDBInstance; readonly connection: DuckDBConnection } | undefined;
+
+/** @throws DuckDB's error if another process holds the lock, or if its file is torn */
+async function hold(lock: string): Promise<() => Promise<void>> {
+  const own = (holder ??= await openHolder());
+  // Closing the instance releases the lock, whatever is wrong with it.
+  const drop = () => {
+    holder = undefined;
+    own.connection.closeSync();
+    own.instance.closeSync();
+  };
+  await own.connection.run(`ATTACH ${quoteText(lock)} AS writer_lock`).catch(error => {
+    if (isBroken(error)) drop();
+    throw error;
+  });
+  return () => own.connection.run('DETACH writer_lock').then(() => undefined, drop);
+}
+
+async function openHolder() {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  return { instance, connection: await instance.connect() };
 }
 
 /** Whether a file is not a database, or an incomplete one. */
