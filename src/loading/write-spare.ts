@@ -226,7 +226,8 @@ let holder: { readonly instance: DuckDBInstance; readonly connection: DuckDBConn
 
 /** @throws DuckDB's error if another process holds the lock, or if its file is torn */
 async function hold(lock: string): Promise<() => Promise<void>> {
-  const own = (holder ??= await openHolder());
+  holder ??= await openHolder();
+  const own = holder;
   // Closing the instance releases the lock, whatever is wrong with it.
   const drop = () => {
     holder = undefined;
