@@ -3,6 +3,9 @@ import type { WireShape } from '../tree/wire-shape.ts';
 const opening = '{"_p":true,';
 const quote = 0x22;
 const backslash = 0x5c;
+const comma = 0x2c;
+const [openingBracket, closingBracket] = [0x5b, 0x5d];
+const [openingBrace, closingBrace] = [0x7b, 0x7d];
 
 /**
  * Converts the JSON object of one row, as DuckDB makes it from stored records, to the wire form of contract 2.12.
@@ -71,9 +74,9 @@ export function finishRow(text: string, shapes: readonly WireShape[]): string {
 function valueEnd(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === quote) return stringEnd(text, start);
-  if (text[start] !== '[' && text[start] !== '{') {
+  if (first !== openingBracket && first !== openingBrace) {
     let end = start;
-    while (!',]}'.includes(text[end]!)) end++;
+    while (!endsScalar(text.charCodeAt(end))) end++;
     return end;
   }
   let depth = 0;
@@ -85,6 +88,9 @@ function valueEnd(text: string, start: number): number {
     if (depth === 0) return at + 1;
   }
 }
+
+/** Whether a number, a truth value or null is over before this character. */
+const endsScalar = (code: number) => code === comma || code === closingBrace || code === closingBracket;
 
 /** The end of the string that starts here: after the first quote with an even number of backslashes before it. */
 function stringEnd(text: string, start: number): number {
