@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ResultSet } from '../base/rows.ts';
 import type { Joined, JoinedCallers } from '../base/turns.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
@@ -70,7 +70,7 @@ export function cacheKey({
   ]);
   return {
     group: definition.id,
-    digest: createHash('sha256').update(`${layoutVersion} ${canonical}`).digest('hex'),
+    digest: hash('sha256', `${layoutVersion} ${canonical}`, 'hex'),
     canonical,
   };
 }

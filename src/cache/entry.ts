@@ -100,9 +100,9 @@ export async function encodeEntry({ version, body, ...facts }: Entry): Promise<B
 }
 
 async function compress(body: Buffer): Promise<Buffer> {
-  return body.length > maxBytesNow
-    ? zstdCompressAsync(body, compression)
-    : zstdCompressSync(body, compression);
+  // Told the length, it takes memory for no more than that.
+  const options = { ...compression, pledgedSrcSize: body.length };
+  return body.length > maxBytesNow ? zstdCompressAsync(body, options) : zstdCompressSync(body, options);
 }
 
 /** Who waits for an entry to be decoded. */
