@@ -50,12 +50,18 @@ export type ResultSet = {
   readonly columns: readonly Column[];
   /** UTF-8 JSON text: `[]` or `[{…},{…}]`, without white space between rows. */
   readonly rowsJson: Buffer;
+  /** `{"result":[…]}`, the body of a REST answer, where `rowsJson` is a part of it. */
+  readonly body?: Buffer;
   readonly rowCount: number;
   /** Whether the query had more rows than its maximum (contract 2.14). Default false. */
   readonly isTruncated?: boolean;
   /** What the query cost, if the engine knows. */
   readonly receipt?: Receipt;
 };
+
+/** What stands before and behind the rows in the body of a REST answer. */
+export const bodyOpening = '{"result":';
+export const bodyClosing = '}';
 
 /** What one query cost. */
 export type Receipt = {

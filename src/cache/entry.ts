@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { digestBytes, joinBytes, ownMemory } from '../base/bytes.ts';
-import type { Column, ResultSet } from '../base/rows.ts';
+import { bodyClosing, bodyOpening, type Column, type ResultSet } from '../base/rows.ts';
 import { createPermits, type JoinedCallers } from '../base/turns.ts';
 import { versionBytes } from '../store/store.ts';
 
@@ -56,11 +56,8 @@ export async function makeEntry(
 
 /** The body of a REST answer with these rows: `{"result":[…]}`. */
 export function renderBody(rowsJson: Buffer): Promise<Buffer> {
-  return joinBytes([bodyOpening, rowsJson, bodyClosing]);
+  return joinBytes([Buffer.from(bodyOpening), rowsJson, Buffer.from(bodyClosing)]);
 }
-
-const bodyOpening = Buffer.from('{"result":');
-const bodyClosing = Buffer.from('}');
 
 /** 128 bits of SHA-256 as base64url: enough to distinguish two bodies of one URL. */
 export function digestOf(body: Buffer): string {

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { joinBytes } from '../base/bytes.ts';
 import { childEnvironment } from '../base/child-environment.ts';
-import type { ResultSet } from '../base/rows.ts';
+import { bodyClosing, bodyOpening, type ResultSet } from '../base/rows.ts';
 import type {
   Catalog,
   EngineArguments,
@@ -62,7 +62,7 @@ export class OutdatedError extends Error {
   override readonly name = 'OutdatedError';
 }
 
-type Result = Pick<ResultSet, 'rowsJson' | 'rowCount' | 'isTruncated'>;
+type Result = Pick<ResultSet, 'rowsJson' | 'body' | 'rowCount' | 'isTruncated'>;
 
 /** Maximum milliseconds for a process to open the database, which may have to wait for a writer. */
 const maxStartMs = 30_000;
@@ -219,7 +219,11 @@ function createOwedResults() {
       else if (report.type === 'outdated') found.result.reject(new OutdatedError());
       else {
         const { rowCount, isTruncated } = report;
-        found.result.resolve(joined(found.parts).then(rowsJson => ({ rowsJson, rowCount, isTruncated })));
+        const ofBody = (body: Buffer) => {
+          const rowsJson = body.subarray(bodyOpening.length, -bodyClosing.length);
+          return { rowsJson, body, rowCount, isTruncated };
+        };
+        found.result.resolve(joined(found.parts).then(ofBody));
       }
     },
     fail(error: Error): void {

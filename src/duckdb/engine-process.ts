@@ -5,13 +5,13 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import {
   type DuckDBConnection,
   DuckDBInstance,
-  type DuckDBMaterializedResult,
   type DuckDBPreparedStatement,
   DuckDBTimestampTZValue,
   LIST,
   StatementType,
   VARCHAR,
 } from '@duckdb/node-api';
+import { bodyClosing, bodyOpening } from '../base/rows.ts';
 import { resultTooLarge } from '../engine/result-too-large.ts';
 import { finishRow } from '../googlesql/printer/finish-row.ts';
 import { quoteText } from '../googlesql/tree/quote-text.ts';
@@ -27,10 +27,11 @@ import type {
 import { foldersOf, makeSourceViews, type SourceViews } from './files/source-views.ts';
 import { declaredTypes } from './layout.ts';
 import { readCurrent, replicasOf } from './replicas.ts';
+import { createStatements, type Statements } from './statements.ts';
 
 /**
  * A process that reads the database. It runs one statement at a time, and can be killed at any moment: the file is attached
- * read-only, and there is no state between statements.
+ * read-only, and no run leaves anything to the next one.
  */
 
 const settings: EngineArguments = JSON.parse(process.argv[2] ?? '');
@@ -80,7 +81,8 @@ async function open(): Promise<void> {
   const views = await makeSourceViews(connection, sources);
   // As an option of opening the database it would be shown, but not enforced.
   await connection.run(`SET GLOBAL max_temp_directory_size = '${settings.spillLimitMb}MB'`);
-  const reader = createReader(connection, views);
+  const statements = createStatements(connection);
+  const reader = createReader(connection, views, statements);
   await reader.follow();
   await connection.run(`SET search_path = 'memory.main,${attachedName}.main'`);
   await connection.run("SET GLOBAL allowed_configs = ['threads']");
@@ -88,8 +90,12 @@ async function open(): Promise<void> {
   await connection.run('SET GLOBAL enable_external_access = false');
   await connection.run('SET GLOBAL lock_configuration = true');
 
+  // The files of a source that is read in place are found when a statement is prepared.
+  const prepareNext = () => {
+    if (!current && views.tables.length === 0) statements.prepareNext();
+  };
   process.on('message', (command: EngineCommand) => {
-    if (command.type === 'run') void run(connection, reader, command);
+    if (command.type === 'run') void run(connection, reader, statements, command).then(prepareNext);
     else interrupt(connection, command.id);
   });
   // The gateway is gone. A normal exit would wait for running queries.
@@ -124,7 +130,7 @@ type Reader = {
   follow(): Promise<void>;
 };
 
-function createReader(connection: DuckDBConnection, views: SourceViews): Reader {
+function createReader(connection: DuckDBConnection, views: SourceViews, statements: Statements): Reader {
   const { databasePath, sources } = settings;
   let attached: string | undefined;
   let columns: unknown;
@@ -136,6 +142,7 @@ function createReader(connection: DuckDBConnection, views: SourceViews): Reader 
     for (;;) {
       const next = readCurrent(databasePath);
       if (next.version === attached) return;
+      await statements.drop();
       if (attached !== undefined) await connection.run(`DETACH ${attachedName}`);
       attached = undefined;
       try {
@@ -183,6 +190,7 @@ function createReader(connection: DuckDBConnection, views: SourceViews): Reader 
 async function run(
   connection: DuckDBConnection,
   reader: Reader,
+  statements: Statements,
   { id, ...statement }: Extract<EngineCommand, { type: 'run' }>,
 ): Promise<void> {
   if (current) {
@@ -191,7 +199,7 @@ async function run(
   }
   const own: Run = { id };
   current = own;
-  const end = await answer(connection, reader, { id, ...statement }).catch(failureOf);
+  const end = await answer(connection, reader, statements, { id, ...statement }).catch(failureOf);
   clearInterval(own.interrupting);
   const isWorn = await keepsMuch(connection);
   // An interrupt may have arrived meanwhile, and would hit the next statement.
@@ -203,13 +211,14 @@ async function run(
 async function answer(
   connection: DuckDBConnection,
   reader: Reader,
+  statements: Statements,
   { id, ...statement }: Extract<EngineCommand, { type: 'run' }>,
 ) {
   await reader.follow().catch(fail);
   if ((statement.catalog ?? reader.catalog.version) !== reader.catalog.version)
     return { type: 'outdated' } as const;
-  await shareProcessors(connection, statement);
-  return sendRows(connection, id, statement);
+  await shareProcessors(connection, statements, statement);
+  return sendRows(statements, id, statement);
 }
 
 let hasOneThread = false;
@@ -217,9 +226,11 @@ let hasOneThread = false;
 /** Sets the number of threads: one for each statement if more run than there are processors, since several cost more processor time (decision 135). */
 async function shareProcessors(
   connection: DuckDBConnection,
+  statements: Statements,
   { isCrowded = false }: EngineStatement,
 ): Promise<void> {
   if (isCrowded === hasOneThread) return;
+  await statements.drop();
   await connection.run(isCrowded ? 'SET threads = 1' : 'RESET threads');
   hasOneThread = isCrowded;
 }
@@ -253,60 +264,66 @@ function interrupt(connection: DuckDBConnection, id: number): void {
 }
 
 /** Runs a statement and sends its rows in their wire form, except the last part. @returns that part */
-async function sendRows(connection: DuckDBConnection, id: number, statement: EngineStatement) {
-  const { sql, values, shape, maxRows } = statement;
-  // Prepared each time: a kept statement also holds the memory of its last run, perhaps hundreds of megabytes.
-  const prepared = await connection.prepare(sql);
+async function sendRows(
+  statements: Statements,
+  id: number,
+  { sql, values, shape, maxRows }: EngineStatement,
+) {
+  const prepared = await statements.take(sql);
   try {
     // The empty in-memory database is writable; a read-only transaction would take two more statements.
     if (prepared.statementType !== StatementType.SELECT) throw new Error('Internal Error: not a SELECT');
     bind(prepared, values);
     // Not stream(), which runs the last step on one thread; the statement's LIMIT bounds the rows anyway.
     const result = await prepared.run();
-    let part = '[';
-    let rowCount = 0;
-    for await (const rows of chunksOf(result, shape)) {
-      for (const row of rows) {
-        if (rowCount === maxRows) return { ...lastPart(part, rowCount), isTruncated: true };
-        part += rowCount === 0 ? row : `,${row}`;
-        rowCount++;
-        if (part.length < partLength) continue;
-        report({ type: 'part', id, json: Buffer.from(part) });
-        part = '';
+    const body = createBody(id);
+    for (let n = 0; n < result.chunkCount; n++) {
+      // Lets heartbeats and interrupts be handled.
+      if (n > 0) await setImmediate();
+      const chunk = result.getChunk(n);
+      const column = chunk.getColumnVector(0);
+      for (let at = 0; at < chunk.rowCount; at++) {
+        if (body.rowCount === maxRows) return body.end({ isTruncated: true });
+        const text = String(column.getItem(at));
+        body.add(shape ? finishRow(text, shape) : text);
       }
     }
-    return { ...lastPart(part, rowCount), isTruncated: false };
+    return body.end({ isTruncated: false });
   } finally {
     prepared.destroySync();
   }
 }
 
-const lastPart = (part: string, rowCount: number) =>
-  ({ type: 'rows', json: Buffer.from(`${part}]`), rowCount }) as const;
-
-/** The rows of a result, in chunks. @throws Error if they have too many bytes */
-async function* chunksOf(
-  result: DuckDBMaterializedResult,
-  shape: EngineStatement['shape'],
-): AsyncGenerator<string[]> {
+/** Writes `{"result":[…]}` with the rows of a run, and sends each part that is full. */
+function createBody(id: number) {
+  let part = `${bodyOpening}[`;
+  let rowCount = 0;
   let bytes = 0;
-  for (let n = 0; n < result.chunkCount; n++) {
-    // Lets heartbeats and interrupts be handled.
-    if (n > 0) await setImmediate();
-    const chunk = result.getChunk(n);
-    const column = chunk.getColumnVector(0);
-    const rows: string[] = [];
-    for (let at = 0; at < chunk.rowCount; at++) {
-      const text = String(column.getItem(at));
-      const row = shape ? finishRow(text, shape) : text;
-      bytes += Buffer.byteLength(row);
-      if (bytes > settings.maxResultBytes) {
-        throw new Error(`Result Error: ${resultTooLarge(settings.maxResultBytes).message}`);
-      }
-      rows.push(row);
-    }
-    yield rows;
+
+  function takePart(): Buffer {
+    const json = Buffer.from(part);
+    part = '';
+    bytes += json.length;
+    if (bytes <= settings.maxResultBytes) return json;
+    throw new Error(`Result Error: ${resultTooLarge(settings.maxResultBytes).message}`);
   }
+
+  return {
+    get rowCount() {
+      return rowCount;
+    },
+    /** @throws Error if the parts have too many bytes */
+    add(row: string): void {
+      part += rowCount === 0 ? row : `,${row}`;
+      rowCount++;
+      if (part.length >= partLength) report({ type: 'part', id, json: takePart() });
+    },
+    /** @returns the last part. @throws as `add` does */
+    end({ isTruncated }: { readonly isTruncated: boolean }) {
+      part += `]${bodyClosing}`;
+      return { type: 'rows', json: takePart(), rowCount, isTruncated } as const;
+    },
+  };
 }
 
 function bind(statement: DuckDBPreparedStatement, values: readonly BoundValue[]): void {

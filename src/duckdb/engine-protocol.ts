@@ -74,7 +74,7 @@ export type EngineReport =
   | { readonly type: 'catalog'; readonly catalog: Catalog }
   /** The statement did not run, because the tables have changed since it was compiled. */
   | ({ readonly type: 'outdated' } & EndOfRun)
-  /** The next part of a result's JSON; it is sent in parts so that a large one does not hold the gateway's event loop. */
+  /** The next part of `{"result":[…]}`; it is sent in parts so that a large one does not hold the gateway's event loop. */
   | { readonly type: 'part'; readonly id: number; readonly json: Uint8Array }
   /** The last part. */
   | ({

@@ -212,8 +212,8 @@ async function runUncached(
 ): Promise<Rendered> {
   const run = async (inner: AbortSignal, joined?: JoinedCallers): Promise<Rendered> => {
     const createdAtMs = deps.clock.now();
-    const { rowsJson, isTruncated = false, ...result } = await cacheRequest.load.run(inner, joined);
-    return { ...result, isTruncated, createdAtMs, body: await renderBody(rowsJson) };
+    const { rowsJson, body, isTruncated = false, ...result } = await cacheRequest.load.run(inner, joined);
+    return { ...result, isTruncated, createdAtMs, body: body ?? (await renderBody(rowsJson)) };
   };
   return isShared ? deps.sharedRuns(flightOf(cacheRequest), signal, run, cacheRequest.caller) : run(signal);
 }

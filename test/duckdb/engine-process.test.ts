@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { openForWriting } from '../../src/duckdb/database.ts';
 import { type EngineChild, EngineGoneError, startEngineChild } from '../../src/duckdb/engine-child.ts';
 import type { EngineSettings } from '../../src/duckdb/engine-protocol.ts';
+import { publish, replicasOf } from '../../src/duckdb/replicas.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { engineSettings } from './engine-settings.ts';
@@ -30,8 +31,9 @@ async function end(child: EngineChild): Promise<void> {
 }
 
 const rows = async (child: EngineChild, sql: string) => {
-  const { rowsJson, rowCount } = await child.run({ sql, values: [], maxRows: 1_000_000 }).result;
+  const { rowsJson, body, rowCount } = await child.run({ sql, values: [], maxRows: 1_000_000 }).result;
   const parsed = JSON.parse(rowsJson.toString());
+  expect(body?.toString()).toBe(`{"result":${rowsJson}}`);
   expect(parsed).toHaveLength(rowCount);
   return parsed;
 };
@@ -95,6 +97,27 @@ test('a statement among many has one thread, and the next one as many as before'
   expect(await threads(true)).toEqual([1]);
   expect(await threads(true)).toEqual([1]);
   expect(await threads(false)).toEqual(all);
+});
+
+test.each([
+  ['with values', 'SELECT to_json(concat(n, $value))::VARCHAR FROM t'],
+  ['without values', 'SELECT to_json(n)::VARCHAR FROM t'],
+])('a statement %s that comes again and again has the rows of the file that is current', async (_, sql) => {
+  const path = join(await temporaryDirectory(), 'logs.duckdb');
+  const replicas = replicasOf(path);
+  for (const [n, replica] of replicas.entries()) {
+    const { connection, close } = await openForWriting(replica, []);
+    await connection.run(`CREATE TABLE t AS SELECT 'file ${n} ' AS n`);
+    close();
+  }
+  const child = await startChild({ databasePath: path });
+  const hasValue = sql.includes('$value');
+  for (const [run, current] of [0, 0, 0, 1, 1, 1, 0, 1].entries()) {
+    await publish(path, { path: replicas[current]!, loads: {} });
+    const values = hasValue ? [{ placeholder: 'value', text: String(run) }] : [];
+    const { rowsJson } = await child.run({ sql, values, maxRows: 10 }).result;
+    expect(JSON.parse(rowsJson.toString())).toEqual([`file ${current} ${hasValue ? run : ''}`]);
+  }
 });
 
 /** What DuckDB holds in memory or on disk, beside data of the tables. */
