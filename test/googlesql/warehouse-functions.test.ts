@@ -22,7 +22,7 @@ test.each([
   ['bignumeric', 'select cast(id as bignumeric) as x from edge_logs'],
   ['operator +', 'select cast(id as bignumeric) + 1 as x from edge_logs'],
   ['The format element RN', "select cast(length(id) as string format 'RN') as x from edge_logs"],
-  ['CAST to a type with limits', 'select safe_cast(id as numeric(10, 2)) as x from edge_logs'],
+  ['CAST to a type with limits', 'select safe_cast(id as bignumeric(40, 2)) as x from edge_logs'],
   [
     'INTERVAL of a STRING that is not constant',
     'select timestamp + interval id hour to minute as x from edge_logs',

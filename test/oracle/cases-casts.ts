@@ -31,6 +31,10 @@ const numberTexts = [
 /** CAST and SAFE_CAST between all types, and the text of every type. */
 export const castCases: CaseGroup = {
   same: [
+    "select cast('ab' as string(2)), cast('é€😀' as string(3)), cast(b'ab' as bytes(2)), cast(null as string(2)), cast('a' as string(9223372036854775807))",
+    "select cast(1.005 as numeric(10, 2)), cast(numeric '-1.015' as decimal(10, 2)), cast(999.994 as numeric(5, 2)), cast(5 as numeric(3)), cast('1' as numeric(38, 9)), safe_cast('a' as numeric(29))",
+    'select cast(f as numeric(20, 1)) as k, count(*) from facts where abs(f) < 1e9 group by k',
+    'select string_agg(cast(s as string(30)) order by s) from facts',
     "select cast(2.5 as float64) + numeric '1.5', safe_cast(2.5 as float64) * numeric '2', coalesce(cast(2.5 as float64), numeric '1'), 2.5 + numeric '1.5'",
     "select cast(x as numeric) from unnest(['5e-11', '9e-11', '5e-10', '-5e-10', '50e-12', '4.9e-10', '5e-324', '5E0', '1e-9']) x",
     "select x = 5e-324, x < 5e-324, x = 5e-11, x >= 1e-9 from unnest([numeric '0', numeric '0.000000001']) x",
@@ -222,6 +226,19 @@ export const castCases: CaseGroup = {
     "safe_cast('2026-01-15 Asia/Tokyo' as timestamp)",
   ],
   fail: [
+    "cast('abc' as string(2))",
+    "safe_cast('abc' as string(2))",
+    "cast('abc' as bytes(2))",
+    "cast(b'ab' as string(1) format 'HEX')",
+    'cast(999.995 as numeric(5, 2))',
+    'safe_cast(1000 as numeric(5, 2))',
+    'cast(1 as numeric(39, 9))',
+    'cast(1 as numeric(30))',
+    'cast(1 as numeric(10, 10))',
+    'cast(1 as numeric(3, 9))',
+    "cast('a' as string(0))",
+    "cast('a' as string(2, 3))",
+    'cast(1 as int64(3))',
     "select t > '0001-01-01 00:00:00+14' from facts",
     "cast('1e29' as numeric)",
     "numeric '1\u00a0'",

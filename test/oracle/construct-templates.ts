@@ -73,6 +73,8 @@ export const constructTemplates: Readonly<Record<ValueKind, readonly string[]>> 
     '{floats}[safe_offset(0)]',
   ],
   numeric: [
+    'cast(mod({numeric}, 1000) as numeric(10, 2))',
+    'cast(least(greatest({float}, -1e6), 1e6) as numeric(9, 1))',
     '(-{numeric})',
     "({numeric} * numeric '1.5')",
     '({numeric} / 7)',
@@ -85,6 +87,7 @@ export const constructTemplates: Readonly<Record<ValueKind, readonly string[]>> 
   ],
   text: [
     '({text}, {int})[0]',
+    'cast(substr({text}, 1, 5) as string(5))',
     // Where the value would fail, too.
     'typeof({int})',
     'typeof(struct({float} as a, [{date}] as b))',

@@ -25,6 +25,7 @@ const signs: Readonly<Record<string, RegExp>> = {
   'LIKE ANY, SOME, ALL': /like any \(/,
   'LIKE ANY UNNEST': /like any unnest/,
   'IS DISTINCT FROM': /is distinct from/,
+  'types with parameters': / as numeric\(10, 2\)\)/,
   'STRUCT subscripts': /\)\[ordinal\(2\)\]/,
   'comparing STRUCT and ARRAY': /\(struct\(.*\) != struct\(/,
   'GROUP BY STRUCT and ARRAY': /select struct\(.*group by k/,

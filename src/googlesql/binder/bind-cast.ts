@@ -6,9 +6,10 @@ import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
 import { cast, coerce } from '../tree/coercion.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
-import { isRange, type ScalarKind, type SqlType, scalar } from '../tree/types.ts';
+import { isRange, type ScalarKind, scalar } from '../tree/types.ts';
 import { bindLiteral } from './bind-literal.ts';
 import { typeOfSyntax } from './bind-nested.ts';
+import { readLimits, withinLimits } from './type-limits.ts';
 
 type Bind = (expression: Expression) => BoundExpression;
 
@@ -32,9 +33,11 @@ export function bindCast(bind: Bind, syntax: Extract<Expression, { kind: 'cast' 
       ? ({ kind: 'cast', type, of, safe } as const)
       : cast(of, type, safe, at);
   const limits = to.kind === 'scalar' ? (to.limits ?? []) : [];
-  if (limits.length > 0) checkLimits(type, limits, at);
   if (limits.length === 0) return value;
-  return unsupportedCall(onlyOnWarehouse('CAST to a type with limits', at).reason, type, [value]);
+  const numbers = readLimits(type, limits, at);
+  if (type.kind === 'BIGNUMERIC')
+    return unsupportedCall(onlyOnWarehouse('CAST to a type with limits', at).reason, type, [value]);
+  return withinLimits(value, numbers);
 }
 
 /** `INTERVAL 1 DAY`, and `INTERVAL '1:30' HOUR TO MINUTE`. */
@@ -75,10 +78,3 @@ function castLiteral(text: string, kind: ScalarKind, safe: boolean, at: SqlPosit
 const interval = scalar('INTERVAL');
 
 const intervalParts = ['YEAR', 'MONTH', 'DAY', 'HOUR', 'MINUTE', 'SECOND'];
-
-function checkLimits(type: SqlType, limits: readonly Expression[], at: Expression['at']): void {
-  const most = { STRING: 1, BYTES: 1, NUMERIC: 2, BIGNUMERIC: 2 }[type.kind as string] ?? 0;
-  const areNumbers = limits.every(limit => limit.kind === 'literal' && limit.type === 'INT64');
-  if (limits.length <= most && areNumbers) return;
-  throw invalidQuery(`${type.kind} takes at most ${most} limits, which are integer literals`, at);
-}
