@@ -183,7 +183,7 @@ const unknownFunctions = [
   'current_database()', 'current_schema()', 'current_schemas(true)', 'current_catalog()', 'version()', 'pg_typeof(id)',
   "nextval('s')", 'txid_current()', 'pg_backend_pid()', 'current_query()', "json_execute_serialized_sql('{}')",
   "json_serialize_sql('select 1')", "columns('.*')", 'bq_int64(id)', "bq_generate_array(1, 10, 1)", 'bq_float_text(1.0)',
-  'bq_wire_float(1.0)', "write_log('x')", 'typeof(id)', 'stats(id)', 'list_transform(metadata, lambda x: x)', 'unnest(metadata)',
+  'bq_wire_float(1.0)', "write_log('x')", 'stats(id)', 'list_transform(metadata, lambda x: x)', 'unnest(metadata)',
   'struct_pack(a := 1)', 'write_log(id)', 'getbit(id, 1)', 'sleep_ms(1)', 'in_search_path(id, id)', 'icu_sort_key(id, id)',
   'set_bit(id, 1, 1)', 'constant_or_null(1, 2)', 'enum_range(id)', 'json_structure(id)', "from_json(id, '1')", "equi_width_bins(1, 2, 3, true)",
 ]; // biome-ignore format: a word list
