@@ -80,7 +80,8 @@ export function testExplorer(pages: Pages): void {
     const rounds = [
       ['/'],
       ['explorer.js', 'explorer-style.css', 'time-chart.js', '/api/sample'],
-      ['/api/endpoints'],
+      // The root says whether GraphiQL is served.
+      ['/', '/api/endpoints'],
       ['/api/endpoints/query/usage.api-counts'],
     ];
     const held = new Map<string, () => Promise<void>>();
