@@ -57,7 +57,7 @@ describe('token', () => {
     [['token'], 'token takes issue, list, show, rotate, revoke or allow'],
     [['token', 'issue'], 'token issue needs --name'],
     [['token', 'revoke', 'ffffffff'], 'No token has the id "ffffffff"'],
-    [['token', 'issue', '--nam', 'x'], "Unknown option '--nam'"],
+    [['token', 'issue', '--nam', 'x'], 'There is no option --nam; Did you mean --name?'],
     [['cache'], 'cache takes invalidate and the name or UUID of an endpoint'],
     [['cache', 'invalidate'], 'cache takes invalidate and the name or UUID of an endpoint'],
     [
@@ -85,7 +85,7 @@ describe('token', () => {
     [['endpoint', 'lint', 'logs.all'], 'endpoint lint takes no names'],
     [['endpoint', 'explain'], 'endpoint explain takes the name of a saved query'],
     [['source', 'list', 'postgres.logs'], 'source list takes no names'],
-    [['operations', 'docs', '--json'], "Unknown option '--json'"],
+    [['operations', 'docs', '--json'], 'There is no option --json'],
     [['completion', 'bash', 'zsh'], 'completion takes a shell, but got "zsh" too'],
     [['query', 'logs.all', '--url='], 'The address of the gateway is ""'],
   ];
