@@ -47,11 +47,18 @@ type UnreadOptions = {
   readonly onEnded: (reason: EndReason) => void;
 };
 
+type Target = ServerResponse | Socket;
+
 type Unread = {
   readonly caller: string;
-  readonly bytes: number;
   /** Called when nothing waits any more. */
   readonly settle: () => void;
+};
+
+/** The client of one connection, whose responses leave in order: many may wait behind the first. */
+type Reader = {
+  readonly unread: Map<Target, Unread>;
+  bytes: number;
   /** When the client last read something; as `performance.now()`. */
   progressMs: number;
   /** The result of `bytesWaiting` at that time. */
@@ -61,53 +68,78 @@ type Unread = {
 /** After this many milliseconds without progress, a reader counts as stopped if its connection is needed. */
 const stoppedMs = 1000;
 
-type Watched = [ServerResponse | Socket, Unread];
-
-/** The waiting responses, by caller. */
-function createWatched({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | 'onEnded'>) {
-  const unread = new Map<ServerResponse | Socket, Unread>();
+/** The readers of the waiting responses. */
+function createReaders({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | 'onEnded'>) {
+  const readers = new Map<Socket, Reader>();
   let total = 0;
 
-  function end([response, { settle }]: Watched, reason: EndReason): void {
-    settle();
-    cutOff(response);
+  function end(reader: Reader, reason: EndReason): void {
+    const [[target] = []] = reader.unread;
+    for (const { settle } of [...reader.unread.values()]) settle();
+    if (target) cutOff(target);
     onEnded(reason);
   }
 
-  /** Cuts off responses until there is room, except a new one, whose client has had no time to read it. */
-  function makeRoom(spared: ServerResponse | Socket): void {
-    while (total > maxBytes && unread.size > 1) {
-      const slowest = slowestOf([...unread], ({ bytes }) => bytes, spared);
-      if (slowest) end(slowest, 'unread_limit');
+  /** Cuts off readers until there is room, except the one of a new response, who has had no time to read it. */
+  function makeRoom(spared: Target): void {
+    while (total > maxBytes) {
+      const others = [...readers.values()].filter(reader => firstOf(reader)?.[0] !== spared);
+      const slowest = slowestOf(others, ({ bytes }) => bytes);
+      if (!slowest) return;
+      end(slowest, 'unread_limit');
     }
+  }
+
+  function readerOf(socket: Socket): Reader {
+    const found = readers.get(socket);
+    if (found) return found;
+    const reader = {
+      unread: new Map(),
+      bytes: 0,
+      progressMs: performance.now(),
+      waiting: bytesWaiting(socket),
+    };
+    readers.set(socket, reader);
+    return reader;
   }
 
   return {
     bytes: () => total,
-    add(response: ServerResponse | Socket, caller: string, bytes: number): Unread {
-      const settle = () => {
-        response.off('close', settle);
-        if (unread.delete(response)) total -= bytes;
+    /** @returns what to call when nothing waits any more, and when the client has read something */
+    add(target: Target, caller: string, bytes: number) {
+      const socket = target instanceof Socket ? target : target.req.socket;
+      const reader = readerOf(socket);
+      // Of those behind it nothing can be read yet.
+      const noteRead = () => {
+        if (firstOf(reader)?.[0] === target) reader.progressMs = performance.now();
       };
-      const entry = { caller, bytes, settle, progressMs: performance.now(), waiting: bytesWaiting(response) };
-      unread.set(response, entry);
+      const settle = () => {
+        target.off('close', settle);
+        noteRead();
+        if (!reader.unread.delete(target)) return;
+        total -= bytes;
+        reader.bytes -= bytes;
+        if (reader.unread.size === 0 && readers.get(socket) === reader) readers.delete(socket);
+      };
+      reader.unread.set(target, { caller, settle });
+      reader.bytes += bytes;
       total += bytes;
-      response.once('close', settle);
-      makeRoom(response);
-      return entry;
+      target.once('close', settle);
+      makeRoom(target);
+      return { settle, noteRead };
     },
     /** @param lateMs milliseconds for which this process was busy, so that no client could make progress */
     endSlow(timeoutMs: number, nowMs: number, lateMs: number): void {
-      for (const [response, entry] of unread) {
-        entry.progressMs += lateMs;
-        noteProgress(response, entry, nowMs);
-        if (nowMs - entry.progressMs > timeoutMs) end([response, entry], 'slow_reader');
+      for (const [socket, reader] of readers) {
+        reader.progressMs += lateMs;
+        noteProgress(socket, reader, nowMs);
+        if (nowMs - reader.progressMs > timeoutMs) end(reader, 'slow_reader');
       }
     },
     endStopped(): boolean {
       const nowMs = performance.now();
-      for (const [response, entry] of unread) noteProgress(response, entry, nowMs);
-      const stopped = [...unread].filter(([, { progressMs }]) => nowMs - progressMs > stoppedMs);
+      for (const [socket, reader] of readers) noteProgress(socket, reader, nowMs);
+      const stopped = [...readers.values()].filter(({ progressMs }) => nowMs - progressMs > stoppedMs);
       const slowest = slowestOf(stopped, () => 1);
       if (slowest) end(slowest, 'connection_limit');
       return slowest !== undefined;
@@ -115,20 +147,19 @@ function createWatched({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | '
   };
 }
 
-/** Of the caller with the most waiting bytes, the response without progress for the longest; never the spared one. */
-function slowestOf(
-  all: readonly Watched[],
-  held: (entry: Unread) => number,
-  spared?: Watched[0],
-): Watched | undefined {
+const firstOf = ({ unread }: Reader) => unread.entries().next().value;
+
+/** Of the caller that holds the most, the reader without progress for the longest. What waits on a connection is its first caller's. */
+function slowestOf(readers: readonly Reader[], held: (reader: Reader) => number): Reader | undefined {
+  const all = readers.map(reader => ({ reader, caller: firstOf(reader)?.[1].caller ?? '' }));
   const sums = new Map<string, number>();
-  for (const [, entry] of all) sums.set(entry.caller, (sums.get(entry.caller) ?? 0) + held(entry));
-  let slowest: Watched | undefined;
+  for (const { reader, caller } of all) sums.set(caller, (sums.get(caller) ?? 0) + held(reader));
+  let slowest: Reader | undefined;
   let most = 0;
-  for (const each of all) {
-    const sum = sums.get(each[1].caller)!;
-    if (each[0] === spared || sum < most) continue;
-    if (sum > most || !slowest || each[1].progressMs < slowest[1].progressMs) slowest = each;
+  for (const { reader, caller } of all) {
+    const sum = sums.get(caller)!;
+    if (sum < most) continue;
+    if (sum > most || !slowest || reader.progressMs < slowest.progressMs) slowest = reader;
     most = sum;
   }
   return slowest;
@@ -136,7 +167,7 @@ function slowestOf(
 
 /** Watches responses until they have been read. */
 export function createUnreadAnswers({ timeoutMs, ...options }: UnreadOptions): UnreadAnswers {
-  const watched = createWatched(options);
+  const watched = createReaders(options);
   const { add, endStopped } = watched;
   const timer = lookEvery(Math.min(1000, Math.ceil(timeoutMs / 4)), (nowMs, lateMs) =>
     watched.endSlow(timeoutMs, nowMs, lateMs),
@@ -149,10 +180,10 @@ export function createUnreadAnswers({ timeoutMs, ...options }: UnreadOptions): U
     write(response, body, caller) {
       // Its `close` has been emitted: an entry added now would never be removed.
       if (response.destroyed) return;
-      const entry = add(response, caller, body.length);
+      const { noteRead } = add(response, caller, body.length);
       let at = 0;
       const writeMore = () => {
-        entry.progressMs = performance.now();
+        noteRead();
         while (at < body.length) {
           const piece = body.subarray(at, at + pieceBytes);
           at += piece.length;
@@ -168,10 +199,8 @@ export function createUnreadAnswers({ timeoutMs, ...options }: UnreadOptions): U
         await parts.return?.();
         return 0;
       }
-      const entry = add(response, caller, heldBytes + pieceBytes);
-      return writeAll(response, parts, () => {
-        entry.progressMs = performance.now();
-      });
+      const { noteRead } = add(response, caller, heldBytes + pieceBytes);
+      return writeAll(response, parts, noteRead);
     },
     watch(response, caller) {
       const { writableLength } = response;
@@ -202,22 +231,19 @@ function lookEvery(everyMs: number, look: (nowMs: number, lateMs: number) => voi
 }
 
 /** Records what the client of a long write has read since the last check. */
-function noteProgress(target: ServerResponse | Socket, entry: Unread, nowMs: number): void {
-  const waiting = bytesWaiting(target);
-  // It waits for an earlier response on its connection; nothing of it has been sent yet.
-  const waitsForTurn = !(target instanceof Socket) && !target.socket;
-  if (waitsForTurn || entry.waiting - waiting >= pieceBytes) entry.progressMs = nowMs;
-  else if (waiting <= entry.waiting) return;
-  entry.waiting = waiting;
+function noteProgress(socket: Socket, reader: Reader, nowMs: number): void {
+  const waiting = bytesWaiting(socket);
+  if (reader.waiting - waiting >= pieceBytes) reader.progressMs = nowMs;
+  else if (waiting <= reader.waiting) return;
+  reader.waiting = waiting;
 }
 
 /**
  * Bytes that were written and that the system has not accepted yet. Node's own socket time-out uses this number too, which has no public
  * name; `writableLength` does not change until the whole of a write is accepted.
  */
-export function bytesWaiting(target: ServerResponse | Socket): number {
-  const socket = target instanceof Socket ? target : target.socket;
-  const { _handle: handle } = (socket ?? {}) as { _handle?: { writeQueueSize: number } | null };
+export function bytesWaiting(socket: Socket): number {
+  const { _handle: handle } = socket as unknown as { _handle?: { writeQueueSize: number } | null };
   return handle?.writeQueueSize ?? 0;
 }
 
@@ -258,7 +284,7 @@ async function writeAll(
  * end of a body without a length: missing rows would go unnoticed. `resetAndDestroy` would first wait until all is read; the property set
  * here, which Node does not document, is what it sets itself.
  */
-function cutOff(target: ServerResponse | Socket): void {
+function cutOff(target: Target): void {
   const socket = target instanceof Socket ? target : target.socket;
   if (socket) Object.assign(socket, { resetAndClosing: true });
   target.destroy();

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, createServer, Socket } from 'node:net';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { EndReason } from '../../src/http-messages/http-events.ts';
 import { pieceBytes } from '../../src/http-messages/http-limits.ts';
@@ -116,6 +117,48 @@ test('where connections are needed, readers who have stopped make way, those of 
   await endOne();
   await endOne();
   expect([left(), unread.endStopped()]).toEqual([[false, false, false], false]);
+});
+
+/** Responses on one connection that have been written and that nobody reads. */
+function queueOf(length: number): { socket: Socket; responses: ServerResponse[] } {
+  const socket = new Socket();
+  const responses = Array.from({ length }, () => {
+    const response = new ServerResponse(new IncomingMessage(socket));
+    response.end('x');
+    return response;
+  });
+  return { socket, responses };
+}
+
+test('a connection ends as one: what waits on it behind the first response goes with it, and is no progress', () => {
+  const { unread, ended } = watchUnread({ maxBytes: 1e9 });
+  const { responses } = queueOf(3);
+  for (const response of responses) {
+    unread.watch(response, 'flood');
+    vi.advanceTimersByTime(600);
+  }
+  expect(unread.bytes).toBeGreaterThan(0);
+  expect(unread.endStopped()).toBe(true);
+  expect([ended, unread.bytes, responses[0]?.destroyed]).toEqual([['connection_limit'], 0, true]);
+});
+
+test('contract 11.2: to find who makes way takes no longer for many responses on each connection', () => {
+  /** Milliseconds of processor time. */
+  const costOf = (length: number) => {
+    const { unread } = watchUnread({ maxBytes: 1e9 });
+    for (let n = 0; n < 200; n++)
+      for (const response of queueOf(length).responses) unread.watch(response, 'flood');
+    vi.advanceTimersByTime(1100);
+    const before = process.threadCpuUsage();
+    for (let n = 0; n < 20; n++) expect(unread.endStopped()).toBe(true);
+    const { user, system } = process.threadCpuUsage(before);
+    unread.close();
+    return (user + system) / 1000;
+  };
+  costOf(1);
+  const least = (length: number) => Math.min(...Array.from({ length: 3 }, () => costOf(length)));
+  // Of a hundred times as many.
+  expect(least(100) / least(1)).toBeLessThan(20);
 });
 
 function watchUnread({ maxBytes }: { maxBytes: number }) {
