@@ -273,6 +273,29 @@ export function testFaults(pages: Pages): void {
     await expect.poll(() => older.count()).toBe(0);
   });
 
+  test('goes on behind more rows of one time than an answer holds, and names the time', async () => {
+    const times = [0, ...Array.from({ length: 15 }, () => -1), -2, -3];
+    const all = times.map((time, i): Row => ({ id: `r${i}`, timestamp: at(time), message: `row ${i}` }));
+    const page = await open(async ({ parameters }) => {
+      const end = parameters.find(({ name }) => name === 'from_end')?.value;
+      const to = end ? Date.parse(String(end)) * 1000 : Infinity;
+      return { rows: all.filter(({ timestamp }) => timestamp <= to).slice(0, 10) };
+    });
+    const grid = page.getByRole('treegrid', { name: 'Rows' });
+    const older = page.getByRole('button', { name: 'Load older rows' });
+    const note = page.getByText('11:59:59.000 UTC may have more rows than an answer holds');
+    for (const [count, notes] of [
+      [10, 0],
+      [11, 0],
+      [13, 1],
+    ] as const) {
+      await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe(String(count + 1));
+      expect(await note.count()).toBe(notes);
+      await older.click();
+    }
+    await expect.poll(() => older.count()).toBe(0);
+  });
+
   test('says that rows were cut, and draws few of many thousands, huge ones among them', async () => {
     const rows = Array.from(
       { length: 30_000 },
