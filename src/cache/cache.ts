@@ -3,7 +3,6 @@ import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
 import type { Joined } from '../base/turns.ts';
 import type { Store } from '../store/store.ts';
-import { createBatchedRead } from './batched-read.ts';
 import type { CacheEvent } from './cache-events.ts';
 import { type CacheKey, type CacheRequest, flightOf } from './cache-request.ts';
 import type { Entry } from './entry.ts';
@@ -132,13 +131,7 @@ export function createCache(options: CacheOptions): Cache {
     store,
     local,
     generations,
-    stored: createStoredEntries({
-      store,
-      local,
-      generations,
-      clock,
-      read: createBatchedRead(store, generations),
-    }),
+    stored: createStoredEntries({ store, local, generations, clock }),
     loader: createLoader({ store, local, notifier, generations, clock, emit, random, maxEntryBytes }),
     flights: createSingleFlight(),
     clock,

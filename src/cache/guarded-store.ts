@@ -2,7 +2,6 @@ import { performance } from 'node:perf_hooks';
 import type { Store } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import type { CacheEvent } from './cache-events.ts';
-import { watchStore } from './watch-store.ts';
 
 /** The current state of the store; the reason names no host and may be made public. */
 export type StoreHealth = {
@@ -173,4 +172,58 @@ function provesWriting(operation: string, answer: unknown): boolean {
   if (operation === 'claim')
     return typeof answer === 'object' && answer !== null && 'state' in answer && answer.state === 'granted';
   return operation === 'publish' ? answer === true : operation === 'remove' || operation === 'bumpGeneration';
+}
+
+/** Probes a store in the background. */
+type StoreWatch = {
+  /** Probes at the pace of a store that is down: it has just been found to be so. */
+  probeSoon(): void;
+  /** Starts probing at the pace of a store that is up. */
+  start(): void;
+  close(): void;
+};
+
+type WatchOptions = {
+  readonly answered: () => void;
+  /** Called from the second unanswered probe in a row: one late answer does not mean that the store is down. */
+  readonly failed: (error: unknown) => void;
+};
+
+/** Milliseconds between probes of a store that is down, or that missed the last probe. */
+const probeMs = 250;
+
+/** Milliseconds between probes of a store that answers: an idle gateway notices within two seconds that it is gone. */
+const watchMs = 1000;
+
+/** Makes a watch that pings the store once a second while it answers, and four times a second while it does not. */
+function watchStore(store: Pick<Store, 'ping'>, { answered, failed }: WatchOptions): StoreWatch {
+  let timer: NodeJS.Timeout | undefined;
+  let missed = 0;
+  let isClosed = false;
+
+  function probeIn(ms: number): void {
+    clearTimeout(timer);
+    if (!isClosed) timer = setTimeout(() => void probe(), ms).unref();
+  }
+
+  async function probe(): Promise<void> {
+    try {
+      await store.ping();
+      missed = 0;
+      answered();
+      probeIn(watchMs);
+    } catch (error) {
+      if (++missed > 1) failed(error);
+      probeIn(probeMs);
+    }
+  }
+
+  return {
+    probeSoon: () => probeIn(probeMs),
+    start: () => probeIn(watchMs),
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import DataLoader from 'dataloader';
 import type { Clock } from '../base/clock.ts';
 import { createJoined, type Joined } from '../base/turns.ts';
-import type { StoreAnswer } from './batched-read.ts';
 import type { CacheKey, CacheRequest } from './cache-request.ts';
 import { decodeEntry, type Entry, encodeEntry, versionOf } from './entry.ts';
 import { freshnessOf, keptMs } from './freshness.ts';
@@ -26,12 +26,12 @@ type StoredEntriesDeps = {
   readonly local: LocalEntries;
   readonly generations: Generations;
   readonly clock: Clock;
-  readonly read: (key: CacheKey) => Promise<StoreAnswer>;
 };
 
 /** Makes the reader of both tiers. */
 export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
-  const { local, generations, read } = deps;
+  const { store, local, generations } = deps;
+  const read = createBatchedRead(store, generations);
   /** By version: concurrent requests decode a value once. */
   const decoding = new Map<string, { readonly entry: Promise<Entry | undefined>; readonly joined: Joined }>();
 
@@ -131,4 +131,46 @@ function putBack({ store, clock }: StoredEntriesDeps, { key, lifetimes }: CacheR
     if (state !== 'granted') return;
     await it.publish(key.digest, token, await encodeEntry(entry), keptMs(lifetimes) - ageMs);
   });
+}
+
+/** The store's answer for a key, and how much of the request's budget is left. */
+type StoreAnswer = {
+  /** False if the store did not answer. */
+  readonly isKnown: boolean;
+  readonly value: Buffer | undefined;
+  readonly remainingMs: number;
+};
+
+/** Maximum number of entries in one read. */
+const maxBatch = 200;
+
+/** Makes a reader that asks the store once for all keys requested in the same turn of the event loop. */
+function createBatchedRead(
+  store: GuardedStore,
+  generations: Generations,
+): (key: CacheKey) => Promise<StoreAnswer> {
+  const loader = new DataLoader<CacheKey, StoreAnswer>(readAll, {
+    cache: false,
+    maxBatchSize: maxBatch,
+    // Runs once all requests that have arrived are parsed, so that one write sends all their keys to the store.
+    batchScheduleFn: read => void setImmediate(read),
+  });
+  return key => loader.load(key);
+
+  async function readAll(keys: readonly CacheKey[]): Promise<StoreAnswer[]> {
+    const budget: Budget = { remainingMs: store.budgetMs };
+    const groups = [...new Set(keys.map(({ group }) => group))];
+    const digests = [...new Set(keys.map(({ digest }) => digest))];
+    const indexes = new Map(digests.map((digest, index) => [digest, index]));
+    const learn = generations.startRead();
+    const answer = await store.call('read', budget, it => it.read(digests, groups));
+    for (const [at, group] of groups.entries()) {
+      const isThere = !answer || learn(group, answer.generations[at] ?? '');
+      if (!isThere)
+        void store.call('bumpGeneration', { remainingMs: store.budgetMs }, it => it.bumpGeneration(group));
+    }
+    const { remainingMs } = budget;
+    const isKnown = answer !== undefined;
+    return keys.map(({ digest }) => ({ isKnown, value: answer?.values[indexes.get(digest)!], remainingMs }));
+  }
 }

@@ -1,6 +1,6 @@
 import type { QueryParameter } from '../engine/engine.ts';
 import type { EndpointDefinition } from './definition.ts';
-import { typedParameter, withoutValue } from './parameters/typed-parameter.ts';
+import { typedParameter, withoutValue } from './parameters/read-parameter.ts';
 
 /**
  * The parameters of a batch form (contract 7.1), for a declared parameter `x`:

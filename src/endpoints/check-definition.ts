@@ -3,8 +3,7 @@ import type { Engine, QueryParameter } from '../engine/engine.ts';
 import { bindBatch } from './bind-batch.ts';
 import type { EndpointDefinition } from './definition.ts';
 import { graphqlName } from './names.ts';
-import { scalarTypeOf } from './parameters/read-parameter.ts';
-import { withoutValue } from './parameters/typed-parameter.ts';
+import { scalarTypeOf, withoutValue } from './parameters/read-parameter.ts';
 import { DefinitionError, type DefinitionProblem, headerLine } from './parse-definition.ts';
 
 /**

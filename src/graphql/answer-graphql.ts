@@ -28,13 +28,12 @@ import {
 import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedResponse, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
-import { introspectionScope } from './introspection-scope.ts';
 import { limits } from './limit-documents.ts';
 import { openBudget } from './operation-budget.ts';
 import { extensionsOf, type OperationContext, openContext } from './operation-context.ts';
 import { type PersistedOperations, persistedOperations } from './persisted-operations.ts';
-import { readableSuggestions } from './readable-suggestions.ts';
 import { renderResult } from './render-result.ts';
+import { introspectionScope, readableSuggestions } from './schema-visibility.ts';
 
 type GraphqlOptions = {
   readonly pipeline: PipelineDeps;

@@ -2,7 +2,7 @@ import { requireEndpoint, requireScope } from '../auth/caller.ts';
 import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Column } from '../base/rows.ts';
-import { withoutValue } from '../endpoints/parameters/typed-parameter.ts';
+import { withoutValue } from '../endpoints/parameters/read-parameter.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import { readCallerSql } from './bind-parameters.ts';

@@ -2,7 +2,7 @@ import { type Caller, requireEndpoint } from '../auth/caller.ts';
 import { toGatewayError } from '../base/errors.ts';
 import { createOwnTurns } from '../base/turns.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import { withoutValue } from '../endpoints/parameters/typed-parameter.ts';
+import { withoutValue } from '../endpoints/parameters/read-parameter.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import type { Engine, Subset } from '../engine/engine.ts';
 import { keepsWithin, requireTaken } from './fixed-parameters.ts';

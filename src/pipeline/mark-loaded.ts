@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Cache } from '../cache/cache.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import { withoutValue } from '../endpoints/parameters/typed-parameter.ts';
+import { withoutValue } from '../endpoints/parameters/read-parameter.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import type { Engine } from '../engine/engine.ts';
 

@@ -1,7 +1,7 @@
 import { SetupError, type SetupProblem } from '../../base/setup-error.ts';
 import { checkDefinition } from '../../endpoints/check-definition.ts';
 import type { EndpointDefinition } from '../../endpoints/definition.ts';
-import { withoutValue } from '../../endpoints/parameters/typed-parameter.ts';
+import { withoutValue } from '../../endpoints/parameters/read-parameter.ts';
 import { createEndpointRegistry } from '../../endpoints/registry.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Check } from './check.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { RE2JS, RE2JSSyntaxException } from 're2js';
-import type { ParameterType } from '../../engine/engine.ts';
+import type { ParameterType, QueryParameter } from '../../engine/engine.ts';
 import { patternProblem } from '../../googlesql/values/pattern-size.ts';
 import type { Parameter, ParameterValue } from './parameter.ts';
 import { type ValueType, valueTypes } from './value-types.ts';
@@ -236,4 +236,21 @@ function quote(text: string): string {
 /** The type of a parameter in the SQL. */
 export function scalarTypeOf({ type }: Pick<Parameter, 'type'>): ParameterType {
   return type in valueTypes ? (type as ParameterType) : 'STRING'; // a key of the table of types
+}
+
+/** A parameter's value with its type in the SQL. */
+export function typedParameter(
+  name: string,
+  declared: Pick<Parameter, 'type'> | undefined,
+  value: QueryParameter['value'],
+): QueryParameter {
+  const type = scalarTypeOf(declared ?? { type: 'string' });
+  return type === 'STRING' ? { name, value } : { name, value, type };
+}
+
+/** A parameter without a value: NULL, or an empty list. */
+export function withoutValue(
+  declared: Pick<Parameter, 'type' | 'repeated'> & { readonly name: string },
+): QueryParameter {
+  return typedParameter(declared.name, declared, declared.repeated ? [] : null);
 }
