@@ -19,7 +19,7 @@ type EndpointViewProps = {
   readonly onToken: () => void;
 };
 
-/** One saved query: its form, SQL of one's own, and the rows. */
+/** One saved query: its form, the editor for SQL, and the rows. */
 export function EndpointView({ client, endpoint, view, onView, onToken }: EndpointViewProps) {
   const query = useQuery(client, endpoint);
   const form = useRef<HTMLFormElement>(null);
@@ -137,7 +137,7 @@ function RunButtons({ query, missing }: { readonly query: Query; readonly missin
   );
 }
 
-/** The outcome for screen readers; everybody else sees it above the rows. */
+/** The outcome, for screen readers; it is also shown above the rows. */
 const countOf = (rows: number) => (rows === 0 ? 'No row was found' : `Rows found: ${rows}`);
 
 /** The values that ask for a part of the time axis; undefined where no parameters bound the time. */

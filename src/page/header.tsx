@@ -4,10 +4,10 @@ import { keepTheme, readTheme, themes } from './theme.ts';
 
 type HeaderProps = { readonly hasToken: boolean; readonly onToken: () => void };
 
-/** Where there is no room for words. */
+/** Labels for narrow screens. */
 const signs = { auto: '◐', light: '☀', dark: '☾' } as const;
 
-/** Where else to go, the token, and the theme. */
+/** The header: links to other pages, the token, and the theme. */
 export function Header({ hasToken, onToken }: HeaderProps) {
   const [theme, setTheme] = useState(readTheme);
   const [isServed, setServed] = useState(false);

@@ -1,4 +1,4 @@
-/** In the place of what a script would draw that did not come. */
+/** Shown in place of content whose script could not be loaded. */
 export function MissingScript({ of }: { readonly of: string }) {
   return (
     <p class="problem-line" role="alert">

@@ -4,7 +4,7 @@ import { Problem } from './api/problem.ts';
 import { endsBefore } from './form/time-values.ts';
 import { type Micros, microBefore, newestMicros, newRows, oldestMicros, toIso } from './row-times.ts';
 
-/** Rows, and what was known of them as they came. */
+/** Rows, and the facts about their answer. */
 export type ShownRows = {
   readonly rows: readonly Row[];
   readonly facts: Facts;
@@ -18,7 +18,7 @@ export type ShownRows = {
   readonly crowded: readonly Micros[];
 };
 
-/** The column that says when a row happened, and the parameters that bound it: exclusively below, inclusively above. */
+/** The time column, and the parameters that bound it: exclusively below, inclusively above. */
 export type TimeBounds = { readonly time: string; readonly start: string; readonly end: string | undefined };
 
 /** Rows that newer ones push out. */
@@ -55,7 +55,7 @@ export async function withNewerRows(
     return { ...shown, ...more, fullRows, rows: newestFirst(time, found), facts, isComplete: false };
   const fresh = newRows(time, found, shown.rows);
   const crowded = [...more.crowded, ...shown.crowded];
-  // What an answer was cut of is shown already.
+  // The rows that were cut from an answer are shown already.
   const known = { ...shown, fullRows, crowded, facts: { ...facts, cutAt: shown.facts.cutAt } };
   if (fresh.length === 0) return known;
   const rows = newestFirst(time, [...fresh, ...shown.rows]);
@@ -87,7 +87,7 @@ async function askBackTo(
     if (end === undefined || answers++ === maxAnswers) return soFar(false);
     const before = toIso(isCrowded ? microBefore(oldest) : oldest);
     const answer = await run({ ...values, [end]: before }).catch(error => {
-      // Such as a token's limit of requests: with the next poll it would be the same.
+      // For example a token's limit of requests, which the next poll would meet again.
       if (error instanceof Problem) return undefined;
       throw error;
     });

@@ -6,7 +6,7 @@ type ProblemBoxProps = {
   readonly onRetry: () => void;
 };
 
-/** What went wrong, and what to do about it. */
+/** Shows a problem, and what to do about it. */
 export function ProblemBox({ problem, onToken, onRetry }: ProblemBoxProps) {
   const { status, code, message, retryAfterSeconds, requestId } = problem;
   const isToken = status === 401 || code === 'unauthorized';

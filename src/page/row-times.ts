@@ -2,7 +2,7 @@ import { type Column, isRepeated } from './api/catalogue.ts';
 import type { Row } from './api/client.ts';
 import { writeExactJson } from './api/exact-json.ts';
 
-/** The column that says when a row happened: the first TIMESTAMP. */
+/** The time column of rows: the first TIMESTAMP. */
 export function timeColumn(columns: readonly Column[]): string | undefined {
   return columns.find(column => column.type === 'TIMESTAMP' && !isRepeated(column))?.name;
 }
@@ -14,7 +14,7 @@ const isMicros = (value: unknown): value is Micros => typeof value === 'number' 
 
 /**
  * Microseconds of the newest row; rows may come in any order.
- * @param latest rows of later times do not count
+ * @param latest rows with later times are ignored
  */
 export function newestMicros(time: string, rows: readonly Row[], latest: number): number | undefined {
   let found: number | undefined;
@@ -39,7 +39,7 @@ export const microBefore = (micros: Micros): Micros =>
 
 /**
  * Microseconds since 1970 as ISO 8601 text, all digits kept.
- * @param instant what is left of a microsecond, as of seconds that were multiplied, is rounded
+ * @param instant fractions of a microsecond, as from multiplied seconds, are rounded
  */
 export function toIso(instant: Micros): string {
   const micros = typeof instant === 'bigint' ? instant : BigInt(Math.round(instant));

@@ -10,7 +10,7 @@ export function readTheme(): Theme {
   try {
     return themes.find(theme => theme === localStorage.getItem(key)) ?? 'auto';
   } catch {
-    // With cookies blocked, to look throws.
+    // With cookies blocked, access throws.
     return 'auto';
   }
 }

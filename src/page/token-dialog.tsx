@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 type TokenDialogProps = {
   readonly isOpen: boolean;
-  /** What is wrong with the last one. */
+  /** The problem with the last token. */
   readonly problem?: string | undefined;
   readonly onToken: (token: string) => void;
   readonly onClose: () => void;

@@ -8,7 +8,7 @@ import { olderThan } from './older-rows.ts';
 import { guessColumns } from './result/format.ts';
 import { timeColumn } from './row-times.ts';
 
-/** What the page knows of the latest query. */
+/** The state of the latest query. */
 export type QueryState = {
   readonly isRunning: boolean;
   readonly answer?: ShownAnswer;
@@ -106,7 +106,7 @@ function useLive(): [() => boolean, (isLive: boolean) => void] {
   return [() => now.current, set];
 }
 
-/** Asks again and again while it is live, and while somebody can see it; ends it where the token may not ask any more. */
+/** Polls while Live is on and the page is visible; turns Live off if the token is no longer accepted. */
 function usePolling(
   isLive: () => boolean,
   latest: () => QueryState,
@@ -182,7 +182,7 @@ function olderRows(endpoint: Endpoint, shown: ShownAnswer): Load | undefined {
   });
 }
 
-/** What says when a row happened, and bounds it; SQL of one's own may use the bounds for anything. */
+/** The time column and its bounds; the caller's own SQL may use the bounds for anything. */
 function boundsOf(endpoint: Endpoint, { columns, values }: ShownAnswer): Partial<TimeBounds> {
   if (values.sql !== undefined) return {};
   return { ...timeBounds(endpoint), time: timeColumn(columns) };

@@ -4,7 +4,7 @@ import { type Client, createClient, readSample } from './api/client.ts';
 import { Problem } from './api/problem.ts';
 import { keepToken, readToken } from './api/token.ts';
 
-/** Who asks, and what may be asked. */
+/** The token, and the saved queries that it covers. */
 export type Session = {
   readonly token: string | undefined;
   readonly client: Client | undefined;
@@ -20,7 +20,7 @@ export type Session = {
   reload(): void;
 };
 
-/** Keeps the token of this tab and what it may ask for; asks for a token where there is none. */
+/** Keeps the token of this tab and the saved queries that it covers; asks for a token if there is none. */
 export function useSession(): Session {
   const [token, setToken] = useState(readToken);
   const [sample, setSample] = useState<Values>({});

@@ -13,7 +13,7 @@ export type View = {
   /** Name of the endpoint. */
   readonly endpoint: string;
   readonly values: Values;
-  /** Absent: whatever suits the columns. */
+  /** Absent: the one that suits the columns. */
   readonly shown?: Shown | undefined;
   readonly zoom?: Zoom | undefined;
   /** Rows without this text are hidden. */
@@ -23,7 +23,7 @@ export type View = {
 /** No parameter can have a name with a tilde. */
 const keys = { shown: '~show', from: '~from', to: '~to', filter: '~filter' } as const;
 
-/** Reads a fragment such as `#/logs.all?project=abc`; undefined if it names no endpoint. What makes no sense is left out. */
+/** Parses a fragment such as `#/logs.all?project=abc`; undefined if it names no endpoint. Invalid parts are dropped. */
 export function readView(fragment: string): View | undefined {
   const [, name = '', query = ''] = /^#\/([^?]+)\??(.*)$/s.exec(fragment) ?? [];
   const endpoint = decode(name);

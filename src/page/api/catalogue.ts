@@ -1,4 +1,4 @@
-/** What `GET /api/endpoints` says of a saved query; `docs/rest.md` describes it. */
+/** A saved query in `GET /api/endpoints`; `docs/rest.md` describes it. */
 export type Endpoint = {
   readonly name: string;
   readonly description: string;
@@ -6,7 +6,7 @@ export type Endpoint = {
   readonly graphql: { readonly field: string; readonly sql_field?: string };
   readonly parameters: readonly Parameter[];
   readonly columns: readonly Column[];
-  /** Absent where the token may send no SQL. */
+  /** Absent if the token may send no SQL. */
   readonly subsets?: readonly Subset[];
   readonly limits: {
     readonly max_rows: number;

@@ -2,10 +2,10 @@ import type { Column, Endpoint, Values } from './catalogue.ts';
 import { parseExactJson, writeExactJson } from './exact-json.ts';
 import { Problem, problemIn } from './problem.ts';
 
-/** A row as JSON has it; integers beyond 2^53 are BigInts. */
+/** A parsed row; integers beyond 2^53 are BigInts. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What an answer's headers say of it. */
+/** Facts about an answer, from its headers. */
 export type Facts = {
   /** `HIT`, `MISS`, `STALE` or `BYPASS`. */
   readonly cache: string;
@@ -15,7 +15,7 @@ export type Facts = {
   readonly bytes: number;
   /** Rows were cut at this many. */
   readonly cutAt: number | undefined;
-  /** `Query-Receipt`; absent where the query cost nothing, or nobody knows. */
+  /** `Query-Receipt`; absent if the query cost nothing, or its cost is unknown. */
   readonly receipt: string | undefined;
   readonly timing: string | undefined;
   readonly requestId: string | undefined;
@@ -23,7 +23,7 @@ export type Facts = {
 
 export type Answer = { readonly rows: readonly Row[]; readonly facts: Facts };
 
-/** What the front-end says of SQL, without running it. */
+/** The front-end's verdict about SQL, without running it. */
 export type Verdict = { readonly columns: readonly Column[] } | { readonly problem: Problem };
 
 /** A gateway's words, types and functions, for the editor. */
@@ -39,7 +39,7 @@ export type DialectFunction = {
   readonly kind: 'scalar' | 'aggregate' | 'window';
 };
 
-/** What a first visit on the gateway's own machine gets. */
+/** The token and values for a first visit on the gateway's own machine. */
 export type Sample = { readonly token?: string; readonly parameters?: Values };
 
 export type Client = {
@@ -100,7 +100,7 @@ export function createClient(token: string): Client {
         const { body } = await post(path, values, signal);
         return { columns: (body as { columns: Column[] }).columns };
       } catch (error) {
-        // What is wrong with the text is the answer.
+        // An error in the text is a regular verdict.
         const isVerdict =
           error instanceof Problem && ['invalid_query', 'sandbox_refused'].includes(error.code);
         if (isVerdict) return { problem: error };
@@ -123,7 +123,7 @@ export async function readSample(): Promise<Sample> {
   }
 }
 
-/** Whether the gateway serves GraphiQL: its root says so to programs. */
+/** Whether the gateway serves GraphiQL: its root tells programs. */
 export async function hasGraphiql(): Promise<boolean> {
   try {
     const response = await fetch('/', { headers: { accept: 'application/json' } });
@@ -133,7 +133,7 @@ export async function hasGraphiql(): Promise<boolean> {
   }
 }
 
-/** @throws Problem where nobody answers; DOMException where the caller aborted */
+/** @throws Problem if the gateway does not answer; DOMException if the caller aborted */
 async function reach(path: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(path, { cache: 'no-store', ...init, credentials: 'omit' });

@@ -16,7 +16,7 @@ export function writeExactJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, raw, indent) ?? '';
 }
 
-/** The digits as they are, where the browser can write them; TypeScript does not know the function yet. */
+/** Writes digits unchanged, if the browser supports that; TypeScript does not know the function yet. */
 function rawJson(digits: string): unknown {
   const { rawJSON } = JSON as unknown as { rawJSON?: (text: string) => unknown };
   return rawJSON ? rawJSON(digits) : digits;

@@ -1,7 +1,7 @@
-/** Why a request has no answer, in the gateway's words where it gave some. */
+/** Why a request failed, in the gateway's words if it gave any. */
 export class Problem extends Error {
   override readonly name = 'Problem';
-  /** 0 where the gateway did not answer. */
+  /** HTTP status; 0 if the gateway did not answer. */
   readonly status: number;
   readonly code: string;
   /** Place in the caller's SQL, from 1. */
@@ -19,7 +19,7 @@ export class Problem extends Error {
   }
 }
 
-/** The `error` member of an answer (docs/errors.md); undefined if the answer is none. */
+/** The `error` member of an answer (docs/errors.md); undefined if the answer is not an error. */
 export function problemIn(body: unknown, response: Response): Problem | undefined {
   const error = isObject(body) ? body.error : undefined;
   if (response.ok && error === undefined) return undefined;

@@ -1,7 +1,7 @@
 /** Kept for the tab alone: another tab asks again, and closing the tab forgets it. */
 const key = 'saved-query-gateway.token';
 
-/** Until the page is left, where the browser keeps nothing: with cookies blocked, to look throws. */
+/** Used until the page is left if the browser stores nothing: with cookies blocked, access throws. */
 let unkept: string | undefined;
 
 /** The token of this tab; undefined if none was given yet. */

@@ -1,7 +1,7 @@
 import type { Column, Subset } from '../api/catalogue.ts';
 import type { Dialect } from '../api/client.ts';
 
-/** One word that could stand at the cursor. */
+/** A completion at the cursor. */
 export type Option = {
   readonly label: string;
   readonly kind: 'subset' | 'column' | 'function' | 'keyword';

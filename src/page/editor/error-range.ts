@@ -1,4 +1,4 @@
-/** The word at an error's place, to be underlined; the whole text where the place is unknown. */
+/** The word at an error's position, to be underlined; the whole text if the position is unknown. */
 export function rangeOf(
   text: string,
   position: { readonly line: number; readonly column: number } | undefined,

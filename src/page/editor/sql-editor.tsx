@@ -26,7 +26,7 @@ type SqlEditorProps = {
   readonly dialect: Dialect | undefined;
   readonly onChange: (sql: string) => void;
   readonly onRun: () => void;
-  /** What the gateway says of a text; undefined where it says nothing, for example because nobody answers. */
+  /** Asks the gateway to check a text; undefined without a verdict, for example because it does not answer. */
   readonly check: (sql: string) => Promise<Verdict | undefined>;
 };
 
@@ -66,7 +66,7 @@ export function SqlEditor(props: SqlEditorProps) {
     view.current?.dispatch({ effects: language.current.reconfigure(languageOf(props.dialect)) });
   }, [props.dialect]);
 
-  // Right after rendering: later, what was typed meanwhile would be taken back.
+  // Right after rendering: later, text typed meanwhile would be lost.
   useLayoutEffect(() => {
     const editor = view.current;
     if (!editor || editor.state.doc.toString() === props.value) return;

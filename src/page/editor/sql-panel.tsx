@@ -22,7 +22,7 @@ type Loaded = {
   readonly dialect: Dialect | undefined;
 };
 
-/** SQL of one's own over the subsets of the saved query; the editor is loaded with the first panel. */
+/** The panel for the caller's own SQL over the subsets of the saved query; the editor is loaded with the first panel. */
 export function SqlPanel({ client, endpoint, subsets, values, onChange, onRun }: SqlPanelProps) {
   const sql = typeof values.sql === 'string' ? values.sql : '';
   const [subset, setSubset] = useState(subsets[0]?.name);

@@ -1,6 +1,6 @@
 import type { Parameter } from '../api/catalogue.ts';
 
-/** What every field of the form gets. */
+/** The props of every field of the form. */
 export type FieldProps = {
   readonly parameter: Parameter;
   readonly value: string | readonly string[];

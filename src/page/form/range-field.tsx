@@ -6,7 +6,7 @@ import { endsBefore, isMoving, presets, resolveTime } from './time-values.ts';
 type RangeFieldProps = {
   readonly start: Parameter;
   readonly end: Parameter;
-  /** How long it is without a choice, such as `24h`; undefined: without a bound. */
+  /** Its length without a choice, such as `24h`; undefined if it is unbounded. */
   readonly ifNone: string | undefined;
   readonly values: Values;
   /** @param isFinal whether to ask at once */

@@ -23,8 +23,8 @@ export function missingValues({ parameters }: Endpoint, values: Values): string[
 }
 
 /**
- * The value of a parameter, without the empty lines of a list; undefined if there is none. A list is one of a single element too,
- * which the address has as a text: the gateway would split that at its commas.
+ * The value of a parameter, without the empty lines of a list; undefined if there is none. A single element is also made a list: the
+ * address has it as text, which the gateway would split at its commas.
  */
 function givenValue({ name, repeated }: Parameter, values: Values): Values[string] | undefined {
   const value = values[name] ?? '';
@@ -32,7 +32,7 @@ function givenValue({ name, repeated }: Parameter, values: Values): Values[strin
   return given.length === 0 ? undefined : given;
 }
 
-/** The values of a form that nobody has filled in: those of the sample, first choices and examples of what is required. */
+/** The initial values of a form: those of the sample, and first choices and examples of required parameters. */
 export function initialValues({ parameters }: Endpoint, sample: Values): Values {
   const values: Record<string, string | readonly string[]> = {};
   for (const { name, required, examples, values: choices, fixed } of parameters) {

@@ -1,4 +1,4 @@
-/** Times that move with the clock; in the address they stay as they are, so that a link still says "the last hour". */
+/** Times that move with the clock; the address keeps them unresolved, so that a link still means "the last hour". */
 export const presets = [
   { value: '~15m', label: 'last 15 minutes', short: '15 min', ms: 15 * 60_000 },
   { value: '~1h', label: 'last hour', short: '1 h', ms: 3_600_000 },
@@ -9,7 +9,7 @@ export const presets = [
 /** Whether a value moves with the clock. */
 export const isMoving = (value: string): boolean => presets.some(preset => preset.value === value);
 
-/** The time of a preset as ISO 8601 text, in UTC where the type has no zone; any other value is as it was. */
+/** The time of a preset as ISO 8601 text, in UTC if the type has no zone; any other value is unchanged. */
 export function resolveTime(value: string, nowMs: number, type: string): string {
   const preset = presets.find(each => each.value === value);
   if (!preset) return value;
@@ -23,14 +23,14 @@ export function toLocalField(value: string): string {
   return Number.isNaN(ms) ? '' : new Date(ms).toISOString().slice(0, 19);
 }
 
-/** The instant that a `datetime-local` field says, read as UTC. */
+/** The instant of a `datetime-local` field, read as UTC. */
 export function fromLocalField(text: string, type: string): string {
   if (text === '') return '';
   const whole = text.length === 16 ? `${text}:00` : text;
   return type === 'DATETIME' ? whole : `${whole}Z`;
 }
 
-/** Whether a range holds no time; not where a bound is absent or no time. */
+/** Whether a range is empty; false if a bound is absent or not a time. */
 export const endsBefore = (from: string, to: string): boolean => toMillis(to) <= toMillis(from);
 
 const time = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|([+-]\d\d)(?::?(\d\d))?)?)?$/i;

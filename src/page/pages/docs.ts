@@ -10,7 +10,7 @@ type SwaggerSystem = {
   readonly React: { createElement(name: string, props: object | null, ...children: unknown[]): unknown };
 };
 
-/** What the script of swagger-ui-dist, which the page loads first, leaves behind. */
+/** The global of the script of swagger-ui-dist, which the page loads first. */
 declare const SwaggerUIBundle: (options: Readonly<Record<string, unknown>>) => SwaggerUi;
 
 await openTokenBar();

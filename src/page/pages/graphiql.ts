@@ -6,7 +6,7 @@ import { graphqlOperation } from '../result/take-along.ts';
 import { readTheme } from '../theme.ts';
 import { openTokenBar } from './token-bar.ts';
 
-/** What the script of @graphql-yoga/render-graphiql, which the page loads first, leaves behind. */
+/** The global of the script of @graphql-yoga/render-graphiql, which the page loads first. */
 declare const YogaGraphiQL: {
   renderYogaGraphiQL(place: Element, options: Readonly<Record<string, unknown>>): void;
 };

@@ -22,10 +22,10 @@ export function add(one: Amount, other: Amount): Amount {
   return Number(one) + Number(other);
 }
 
-/** The sum of amounts; null where there is none. */
+/** The sum of amounts; null if there are none. */
 export const sumOf = (amounts: readonly Amount[]): Amount => amounts.reduce(add, null);
 
-/** The height of a bar: nothing for what can't be drawn. */
+/** The height of a bar; null for an amount that can't be drawn. */
 export function heightOf(amount: Amount): number {
   const height = Number(amount);
   return Number.isFinite(height) ? height : 0;
@@ -34,7 +34,7 @@ export function heightOf(amount: Amount): number {
 /** The text of an amount, all digits of an integer among them. */
 export const formatAmount = (amount: Amount): string => (amount === null ? 'NULL' : formatNumber(amount));
 
-/** The text of a number, with six digits behind the point; one that this would make 0, or hundreds of digits, has an exponent. */
+/** The text of a number, with at most six decimals; with an exponent if it would otherwise be 0 or hundreds of digits. */
 export function formatNumber(value: number | bigint): string {
   const size = Math.abs(Number(value));
   const isLong =

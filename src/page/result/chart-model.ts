@@ -5,7 +5,7 @@ import { formatCell, toSeconds } from './format.ts';
 import { isLevel, type Level, levelOf, levels } from './level.ts';
 import { shortNames } from './short-names.ts';
 
-/** Numbers by name, one for each place of the x axis. */
+/** Numbers by name, one for each position of the x axis. */
 export type Series = { readonly name: string; readonly values: readonly Amount[]; readonly level?: Level };
 
 /** What a chart draws. */
@@ -16,7 +16,7 @@ export type ChartModel =
       readonly seconds: readonly number[];
       readonly step: number;
       readonly series: readonly Series[];
-      /** Whether the sum of the series says something; otherwise each is shown alone. */
+      /** Whether the sum of the series is meaningful; otherwise each is shown alone. */
       readonly isStack: boolean;
       /** The column of the times, and how many rows have none: they are not drawn. */
       readonly time: string;
@@ -25,7 +25,7 @@ export type ChartModel =
   /** A bar for each name. */
   | { readonly kind: 'names'; readonly names: readonly string[]; readonly series: Series };
 
-/** More series than colours would be told apart by nobody. */
+/** Maximum number of series: as many as there are distinguishable colours. */
 const maxSeries = 8;
 const maxNames = 50;
 
@@ -59,7 +59,7 @@ export function isMeasurement(columns: readonly Column[]): boolean {
   return columns.some(isTemporal) && numbers.length > 0 && ((others === 1 && areAlike(numbers)) || isSeries);
 }
 
-/** Ends of names of numbers that count and measure nothing; their sum says nothing. */
+/** Endings of names of numbers that neither count nor measure; their sum is meaningless. */
 const ofCodes =
   /(^|_)(id|nr|plz|zip|port|pid|code|year|version)$|_(no|number|nummer)$|[a-z](Id|Nr|No|Code|Number|Nummer)$/;
 
@@ -120,7 +120,7 @@ function pivoted(time: Column, name: Column, number: Column, rows: readonly Row[
   return timeModel(sums, series, { time: time.name, timeless });
 }
 
-/** Of rows that are counted: those that say no level stand at the bottom. */
+/** For counted rows: those without a level are at the bottom. */
 const kinds = [undefined, ...levels];
 
 function countedByLevel(time: Column, rows: readonly Row[]): ChartModel {

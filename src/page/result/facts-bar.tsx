@@ -7,7 +7,7 @@ type FactsBarProps = {
   readonly onFresh: () => void;
   readonly rowCount: number;
   readonly shownCount: number;
-  /** What is known of the rows beside. */
+  /** Further facts about the rows. */
   readonly children?: ComponentChildren;
 };
 

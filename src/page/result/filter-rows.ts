@@ -4,7 +4,7 @@ import type { Zoom } from '../view-url.ts';
 import { formatCell, toSeconds } from './format.ts';
 
 type Limits = {
-  /** Text that a value of a row has, in any letter case; names of fields are none. Empty: every row. */
+  /** Text that a value of a row must contain, in any letter case; names of fields do not count. Empty: every row. */
   readonly filter?: string;
   readonly zoom?: Zoom;
 };
@@ -25,7 +25,7 @@ export function rowsWithin(
     const hasText = () =>
       columns.some(column => {
         const value = row[column.name];
-        // As it is shown, and as it came.
+        // In the shown form, and in the original one.
         return (
           contains(value, wanted) ||
           (typeof value !== 'object' && contains(formatCell(column, value), wanted))

@@ -8,7 +8,7 @@ const maxCell = 400;
 
 /** Microseconds since 1970 as `2026-01-15 10:00:00.123456` in UTC; milliseconds alone where there are no microseconds. */
 export function formatMicros(micros: number | bigint): string {
-  // What no date can have: a number of another kind.
+  // Beyond the range of dates: a number of another kind.
   if (Math.abs(Number(micros)) > 8.64e18) return String(micros);
   return toIso(micros)
     .slice(0, -1)
@@ -44,7 +44,7 @@ export function toSeconds(column: Column, value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms / 1000;
 }
 
-/** The columns of rows that nobody has described. */
+/** The columns of rows without a description. */
 export function guessColumns(rows: readonly Readonly<Record<string, unknown>>[]): Column[] {
   const names = new Set(rows.slice(0, 100).flatMap(row => Object.keys(row)));
   return [...names].map(name => {

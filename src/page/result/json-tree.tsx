@@ -13,7 +13,7 @@ type JsonTreeProps = {
 /** Members that are shown at once. */
 const pageSize = 100;
 
-/** A value of JSON whose records open and close. Text is shown as text, whatever it holds. */
+/** A JSON value whose records can be opened and closed. Text is shown as text, whatever it contains. */
 export function JsonTree({ name, value, depth = 0, openDepth = 5, isOnly = false }: JsonTreeProps) {
   const [limit, setLimit] = useState(pageSize);
   const [isOpen, setOpen] = useState(depth < openDepth);

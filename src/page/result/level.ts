@@ -1,10 +1,10 @@
-/** How bad a log row is. */
+/** The severity of a log row. */
 export type Level = 'error' | 'warning' | 'info' | 'debug';
 
 /** The levels, the worst last: stacked bars are drawn in this order. */
 export const levels: readonly Level[] = ['debug', 'info', 'warning', 'error'];
 
-/** A level, and the text in the row that says so, such as `503` or `LOG`. */
+/** A level, and the text in the row from which it comes, such as `503` or `LOG`. */
 export type SaidLevel = { readonly level: Level; readonly text: string };
 
 const words: readonly (readonly [RegExp, Level])[] = [
@@ -22,15 +22,15 @@ const maxText = 40;
 /** Records within records that are searched. */
 const maxDepth = 5;
 
-/** The level that a row says anywhere in its records; undefined if it says none. */
+/** The level of a row, from anywhere in its records; undefined if it has none. */
 export function levelOf(row: Readonly<Record<string, unknown>>): SaidLevel | undefined {
   return find(row, 0);
 }
 
-/** What stands in the column of the level: `error 503`, and the text alone where it is a word itself. */
+/** The text in the level's column: `error 503`, or the text alone if it is a word itself. */
 export const wordsOf = ({ level, text }: SaidLevel): string => (/^\d/.test(text) ? `${level} ${text}` : text);
 
-/** Whether a column by itself says how bad a row is. */
+/** Whether a column is itself the level of a row. */
 export const isLevel = ({ name }: { readonly name: string }) => keys.has(name);
 
 function find(value: unknown, depth: number): SaidLevel | undefined {
@@ -40,7 +40,7 @@ function find(value: unknown, depth: number): SaidLevel | undefined {
     const level = keys.has(key) ? toLevel(inner) : undefined;
     if (level) return { level, text: String(inner).slice(0, maxText) };
   }
-  // The first elements say it; a long array is no record.
+  // The first elements suffice; a long array is not a record.
   for (const [, inner] of entries.slice(0, 20)) {
     const level = find(inner, depth + 1);
     if (level) return level;

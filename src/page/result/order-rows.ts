@@ -2,12 +2,12 @@ import { type Column, isNumeric } from '../api/catalogue.ts';
 import type { Row } from '../api/client.ts';
 import { writeExactJson } from '../api/exact-json.ts';
 
-/** By which column rows stand. */
+/** The column and direction by which rows are ordered. */
 export type Order = { readonly column: string; readonly direction: 'ascending' | 'descending' };
 
 const collator = new Intl.Collator('en', { numeric: true });
 
-/** The rows in an order; as they came without one. NULL is last. */
+/** The rows in an order; unchanged without one. NULL is last. */
 export function ordered(
   rows: readonly Row[],
   columns: readonly Column[],

@@ -39,7 +39,7 @@ export function readColours(figure: HTMLElement): Colours {
   };
 }
 
-/** What is drawn of a model, and whom the pointer is reported to. */
+/** What is drawn of a model, and the callback for the pointer. */
 type Drawing = {
   readonly shown: readonly Series[];
   readonly zoom: Zoom | undefined;

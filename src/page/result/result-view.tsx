@@ -21,16 +21,16 @@ type ResultViewProps = {
   readonly crowded: readonly Micros[];
   readonly view: View;
   readonly onView: (view: View) => void;
-  /** Asks again, past the gateway's cache. */
+  /** Runs the query again, bypassing the gateway's cache. */
   readonly onFresh: () => void;
   readonly isRunning: boolean;
-  /** Asks for rows before the oldest one; absent where there are none, or none can be asked for. */
+  /** Loads rows before the oldest one; absent if there are none, or they can't be requested. */
   readonly onOlder: (() => void) | undefined;
   /** Asks for the rows of a part of the time axis; absent where the saved query has no bounds for it. */
   readonly onRange: ((zoom: Zoom) => void) | undefined;
 };
 
-/** The rows as a chart, as a table or as both, and what is known of them. */
+/** The rows as a chart, as a table or as both, and facts about them. */
 export function ResultView(props: ResultViewProps) {
   const { columns, rows, facts, crowded, view, onView, onFresh, isRunning, onOlder, onRange } = props;
   const { shown, zoom, filter = '' } = view;
@@ -38,7 +38,7 @@ export function ResultView(props: ResultViewProps) {
   const model = useMemo(() => chartModel(columns, found), [columns, found]);
   const suited = isMeasurement(columns) ? 'chart' : model?.kind === 'time' ? 'both' : 'table';
   const way = model === undefined ? 'table' : (shown ?? suited);
-  // What is hidden in the chart is hidden in the table.
+  // Rows hidden in the chart are also hidden in the table.
   const zoomed = useMemo(
     () => (model?.kind === 'time' && zoom ? rowsWithin(found, columns, { zoom }) : found),
     [found, columns, zoom, model],

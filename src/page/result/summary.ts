@@ -14,7 +14,7 @@ export const telling = [
 /** Leaves that a summary has. */
 const maxLeaves = 12;
 
-/** A record in one line, the most telling fields first; NULL and empty lists say nothing. */
+/** A record in one line, the most telling fields first; NULL and empty lists are omitted. */
 export function summaryOf(value: unknown): string {
   const leaves = leavesOf(value);
   const rank = (name: string) => (telling.indexOf(name) + telling.length + 1) % (telling.length + 1);
@@ -28,7 +28,7 @@ export function summaryOf(value: unknown): string {
 
 type Leaf = { readonly name: string; readonly text: string };
 
-/** Leaves and records of a level that are looked at: it is done for each row that is drawn. */
+/** Maximum leaves and records of a level that are examined, since this is done for each drawn row. */
 const maxLooked = 1000;
 
 /** The leaves of a record, those of its outer levels first. */

@@ -9,10 +9,10 @@ const most = 90;
 /** Characters of an identifier: its beginning tells it from others. */
 const ofIdentifier = 12;
 
-/** Characters of the text that says how bad a row is. */
+/** Maximum characters of the text of a row's level. */
 const ofLevel = 14;
 
-/** The text of a log row; undefined where no column is one. */
+/** The column with the text of a log row; undefined if there is none. */
 export function mainColumn(columns: readonly Column[]): Column | undefined {
   const texts = columns.filter(
     column => column.type === 'STRING' && !isRepeated(column) && column.name !== 'id',
@@ -21,9 +21,9 @@ export function mainColumn(columns: readonly Column[]): Column | undefined {
 }
 
 /**
- * The widths of columns as grid tracks, by what stands in them: times and numbers whole, texts and
+ * The widths of columns as grid tracks, by their content: times and numbers in full, texts and
  * names in proportion to their length.
- * @param hasLevel whether the second column says how bad a row is
+ * @param hasLevel whether the second column is the level of a row
  */
 export function tracksOf(columns: readonly Column[], rows: readonly Row[], hasLevel: boolean): string {
   const main = mainColumn(columns);

@@ -8,12 +8,12 @@ import { mainColumn, tracksOf } from './table-columns.ts';
 /** Pixels; the style sheet has the same ones. A narrow screen shows a row of the log in two lines. */
 const rowHeight = { wide: 30, narrow: 52 } as const;
 
-/** What the table draws of each row. */
+/** How the table draws rows. */
 export type Shape = {
   readonly columns: readonly Column[];
-  /** What stands above each column. */
+  /** The heading of each column. */
   readonly heads: readonly string[];
-  /** Whether rows say in their records how bad they are. */
+  /** Whether rows have a level in their records. */
   readonly hasLevel: boolean;
   readonly isNarrow: boolean;
   /** Widths, as grid tracks. */
@@ -27,7 +27,7 @@ export function useShape(columns: readonly Column[], rows: readonly Row[]): Shap
   const isSmall = useMedia('(width < 48rem)');
   return useMemo(() => {
     const sample = rows.slice(0, 50);
-    // A column of its own says it where there is one.
+    // Not if there is a column for it.
     const hasLevel = !columns.some(isLevel) && sample.some(row => levelOf(row) !== undefined);
     const time = columns.find(isTemporal);
     const main = mainColumn(columns);

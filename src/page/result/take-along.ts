@@ -1,12 +1,12 @@
 import { graphqlName, graphqlTypeName } from '../../endpoints/names.ts';
 import type { Column, Endpoint, Values } from '../api/catalogue.ts';
 
-/** What is shown, as something to take along: it answers with the same rows. */
+/** The request for the shown rows, for use elsewhere. */
 export type TakeAlong = { readonly name: string; readonly text: string };
 
 /**
- * The request as text for other programs. The token is a variable in all of them: it is not to be pasted into chats.
- * @param values with times as they were asked for, resolved
+ * The request as text for other programs. The token is always a variable, so that it is not pasted into chats.
+ * @param values with resolved times
  */
 export function takeAlong(origin: string, endpoint: Endpoint, values: Values): TakeAlong[] {
   return [

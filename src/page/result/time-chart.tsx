@@ -100,7 +100,7 @@ export function TimeChart({ model, height, zoom, onZoom, onRange }: TimeChartPro
   );
 }
 
-/** The series that are not drawn: those that a click hid, and, where a sum says nothing, all but the first that no click showed. */
+/** The series that are not drawn: those hidden by a click, and, if their sum is meaningless, all but the first that no click has shown. */
 function hiddenOf({ series, isStack }: TimeModel, toggled: ReadonlySet<string>): ReadonlySet<string> {
   const isHidden = ({ name }: Series, at: number) => (!isStack && at > 0) !== toggled.has(name);
   return new Set(series.filter(isHidden).map(({ name }) => name));
@@ -109,7 +109,7 @@ function hiddenOf({ series, isStack }: TimeModel, toggled: ReadonlySet<string>):
 type Plot = Pick<TimeChartProps, 'model' | 'height' | 'zoom' | 'onZoom'> & {
   /** Names of series. */
   readonly hidden: ReadonlySet<string>;
-  /** Hears which bar is under the pointer. */
+  /** Called with the bar under the pointer. */
   readonly onPlace: (index: number | undefined) => void;
 };
 

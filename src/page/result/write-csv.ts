@@ -9,7 +9,7 @@ import { isTimestamp } from './format.ts';
  * come from no single request, so the page writes them itself.
  */
 export function writeCsv(columns: readonly Column[], rows: readonly Row[]): string {
-  // A line without a character would be no row to most readers.
+  // Most readers would skip an empty line.
   const nothing = columns.length === 1 ? '""' : '';
   const header = columns.map(({ name }) => quoted(guarded(name))).join(',');
   const lines = rows.map(row => columns.map(column => cellOf(column, row[column.name]) ?? nothing).join(','));
@@ -25,7 +25,7 @@ function cellOf(column: Column, value: unknown): string | undefined {
   return quoted(column.type === 'STRING' || column.type === 'JSON' ? guarded(text) : text);
 }
 
-/** A text that a spreadsheet would run as a formula gets an apostrophe in front; a signed number is none. */
+/** Text that a spreadsheet would run as a formula gets an apostrophe in front; a signed number is not a formula. */
 function guarded(text: string): string {
   const isFormula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) && !/^[+-]\d+(?:\.\d+)?$/.test(text);
   return isFormula ? `'${text}` : text;
