@@ -25,7 +25,7 @@ export function add(one: Amount, other: Amount): Amount {
 /** The sum of amounts; null if there are none. */
 export const sumOf = (amounts: readonly Amount[]): Amount => amounts.reduce(add, null);
 
-/** The height of a bar; null for an amount that can't be drawn. */
+/** The height of a bar; 0 for an amount that can't be drawn. */
 export function heightOf(amount: Amount): number {
   const height = Number(amount);
   return Number.isFinite(height) ? height : 0;
