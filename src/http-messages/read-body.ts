@@ -69,6 +69,23 @@ export function decodeBody(bytes: Buffer): string {
   throw new GatewayError('invalid_body', 'The request body is not UTF-8 text');
 }
 
+/** Milliseconds for which the rest of a refused body is dropped. */
+const lingerMs = 2000;
+
+/**
+ * Drops the rest of a body of known length behind its response, for up to two seconds, instead of closing the connection at once: unread bytes would
+ * reset it, and a client that sends its whole body before it reads, as nginx does, would get no response. Call it before the response is written.
+ */
+export function dropRest(request: IncomingMessage): void {
+  const { socket } = request;
+  // Node calls it behind the last response of a connection.
+  socket.destroySoon = () => {
+    socket.end();
+    setTimeout(() => socket.destroy(), lingerMs).unref();
+  };
+  request.removeAllListeners('data').removeAllListeners('readable').resume();
+}
+
 /** Requests whose bodies are being read, with the function that fails the reading. */
 const reading = new WeakMap<IncomingMessage, (error: GatewayError) => void>();
 

@@ -9,7 +9,7 @@ import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { Connections, RequestPair } from '../http-messages/connections.ts';
 import type { CorsPolicy } from '../http-messages/cors.ts';
 import type { HttpEvent } from '../http-messages/http-events.ts';
-import { collectBody } from '../http-messages/read-body.ts';
+import { collectBody, dropRest } from '../http-messages/read-body.ts';
 import { type Compat, renderError } from '../http-messages/render-error.ts';
 import { hasBody, openRequestContext, pathOf, readRequestId } from '../http-messages/request-context.ts';
 import type { RequestFacts } from '../http-messages/request-facts.ts';
@@ -196,8 +196,10 @@ function refuse(serving: Serving, incoming: Incoming, error: GatewayError, facts
 
 function send(serving: Serving, incoming: Incoming, response: HttpResponse, facts: RequestFacts): void {
   const { request } = incoming;
-  const mustClose =
-    (serving.isClosing && serving.isLast(incoming)) || (!request.complete && hasBody(request));
+  const isUnread = !request.complete && hasBody(request);
+  const mustClose = isUnread || (serving.isClosing && serving.isLast(incoming));
+  if (isUnread && request.headers['content-length'] !== undefined && response.status !== 408)
+    dropRest(request);
   // For a request that was refused before its token was accepted, the log names the token that it claims.
   if (response.status >= 400) facts.tokenId ??= claimedTokenId(readCredentials(request.headers));
   if (response.status === 408) serving.emit({ type: 'http.connection_ended', reason: 'slow_sender' });

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../src/composition/config.ts';
@@ -102,6 +103,28 @@ test.each(['/graphql', logs, '/admin/invalidate', '/mcp', '/api/sources/postgres
     }
     expect(statuses).toEqual([[expect.any(Number)], statuses[0]]);
     expect(statuses[1]).not.toEqual([408]);
+  },
+);
+
+test.each([
+  ['a limit of a body', post(logs, 20_000_000), 413],
+  ['a token', post('/api/sources/postgres.logs/rows', 20_000_000).replace(testToken, 'other'), 401],
+])(
+  'who sends a whole body before reading the answer, as nginx does, gets the refusal for %s',
+  async (_what, head, status) => {
+    const socket = connect(gateway.port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    const failures: Error[] = [];
+    socket.on('error', error => failures.push(error));
+    socket.write(head);
+    await new Promise<void>(resolve => socket.write(Buffer.alloc(20_000_000, ' '), () => resolve()));
+    let answer = '';
+    socket.setEncoding('latin1').on('data', part => {
+      answer += part;
+    });
+    await once(socket, 'close');
+    expect(failures).toEqual([]);
+    expect(readAnswers(answer).map(each => each.status)).toEqual([status]);
   },
 );
 
