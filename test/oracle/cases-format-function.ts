@@ -13,6 +13,8 @@ export const formatFunctionCases: CaseGroup = {
     "format('%t|%T', b'\\x09\\n\\rA\\\\', b'\\t')",
     "format('%d', 10)",
     "format('%5d|%-5d|%05d|%+d|% d', 10, 10, 10, 10, 10)",
+    "format('%#020.10o|%+012.3x|%012.3d|%012.0x', 123456789, -1, 5, 0)",
+    `format("%'05.1X|%0'12.3d", 0, -42)`,
     `format("%'d", 1234567)`,
     "format('%x %X %o', 255, 255, 8)",
     "format('%#x %#o', 255, 8)",

@@ -3,6 +3,10 @@ import type { CaseGroup } from './case-group.ts';
 /** Select lists, grouping, ordering, subsets, set operations, functions over columns. */
 export const queryCases: CaseGroup = {
   same: [
+    "select array(select as struct x, '1' as v from unnest([1, 3, 2]) x order by v, x desc)",
+    'select array(select as struct x, null as v from unnest([1, 3, 2]) x order by v, x desc)',
+    "select array(select as struct x, '12' as v from unnest([1, 3, 2]) x order by v limit 1)[offset(0)].v",
+    "select array(select as struct x, '12' as v, count(*) n from unnest([1, 3, 2]) x group by x order by 2, x desc)",
     // Clauses with a subquery of an aggregate of the list.
     'select s, count(*) as c from facts group by s having exists (select 1 from unnest([1, 2]) x where x = c) order by s',
     'select s, count(*) as c from facts group by s having c in (select x from unnest([1, 2]) x where x >= c) order by s',

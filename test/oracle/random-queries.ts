@@ -96,6 +96,11 @@ const scalarKinds: readonly ValueKind[] = [
 export function randomQueries(): Arbitrary<Spellings> {
   const queries = sources.flatMap(({ from, scope }) => {
     const expressions = randomExpressions(scope);
+    const inner = randomExpressions({
+      ...scope,
+      int: [...scope.int, 'x', 'zz.x'],
+      text: [...scope.text, 'y', 'zz.y'],
+    });
     const item = fc.oneof(...scalarKinds.map(kind => expressions[kind]));
     const arrays = fc.oneof(expressions.ints, expressions.texts, expressions.floats, expressions.document);
     const where = fc.option(expressions.bool, { nil: undefined });
@@ -108,7 +113,7 @@ export function randomQueries(): Arbitrary<Spellings> {
       pivoted(from, expressions, where),
       windowed(from, expressions, item, where),
       ranged(from, expressions, where),
-      ...randomShapes({ from, expressions, where }),
+      ...randomShapes({ from, expressions, inner, where }),
     ];
   });
   return fc.oneof(...queries, pairs()).map(spellingsOf);

@@ -9,6 +9,8 @@ type Expressions = ReturnType<typeof randomExpressions>;
 export type ShapeInput = {
   readonly from: string;
   readonly expressions: Expressions;
+  /** Over an INT64 `x`, a STRING `y` and what `from` has. */
+  readonly inner: Expressions;
   readonly where: Arbitrary<string | undefined>;
 };
 
@@ -35,6 +37,9 @@ export function randomShapes(input: ShapeInput): readonly Arbitrary<string>[] {
     aggregated(input),
     framed(input),
     piped(input),
+    nested(input),
+    groupedWindows(input),
+    shadowed(input),
   ];
 }
 
@@ -264,6 +269,114 @@ function framed({ from, expressions, where }: ShapeInput): Arbitrary<string> {
         return `select e, ${call(first)} over w as c1, ${call(second)} over (w${frame}) as c2, ${call(third)} over (partition by k) as c3 from ${rows} window w as (partition by k order by e${direction})`;
       });
   });
+}
+
+/** Subqueries that read the rows around them, in each clause. `rows` has `x` and `y`. */
+function nested({
+  from,
+  expressions: { int, text, bool, ints },
+  inner,
+  where,
+}: ShapeInput): Arbitrary<string> {
+  const rows = fc.constantFrom(
+    "unnest([struct(1 as x, 'a' as y), (2, null), (null, 'b'), (-3, 'héé')])",
+    '(select id as x, s as y from facts)',
+    '(select zz.id as x, w as y from lists zz left join unnest(zz.words) w)',
+    '(select id as x, max(s) as y from facts group by id)',
+  );
+  const any = fc.oneof(inner.int, inner.text, inner.bool, inner.date, inner.float, inner.time);
+  const subquery = fc
+    .tuple(any, inner.bool, rows, inner.int, inner.text, fc.integer({ min: 0, max: 11 }))
+    .map(([value, condition, source, key, word, form]) => {
+      const matched = `from ${source} zz where ${condition}`;
+      return [
+        `(select count(*) ${matched})`,
+        `(select max(${value}) ${matched})`,
+        `exists(select 1 ${matched})`,
+        `array(select as struct x, y, ${value} as v ${matched} order by 1, 2, 3 limit 2)`,
+        `array(select ${key} ${matched} order by 1 desc limit 3)`,
+        `(select string_agg(${word}, '|' order by ${word}) ${matched})`,
+        `(select as struct count(*) as n, min(${value}) as v ${matched})`,
+        `${key.includes('x') || key.includes('y') ? 1 : key} in (select ${key} ${matched})`,
+        `(select max(v) from (select ${value} as v, row_number() over (partition by ${key} order by ${word}, ${value}) as r ${matched}) where r = 1)`,
+        `array(select v from (select x, count(*) as v ${matched} group by x) order by v, x)`,
+        `(select sum(n) from (select distinct ${key} as k, 1 as n ${matched}))`,
+        `(select array_length(array_agg(distinct ${word} ignore nulls)) ${matched})`,
+      ][form]!;
+    });
+  return fc
+    .tuple(int, text, bool, subquery, subquery, ints, where, fc.integer({ min: 0, max: 6 }))
+    .map(([a, b, c, first, second, list, condition, form]) => {
+      const filtered = `${from}${clause(condition)}`;
+      return [
+        `select ${a} as c0, ${first} as c1, ${second} as c2 from ${filtered}`,
+        `select ${a} as c0, ${b} as c1 from ${from} where ${first} is not null${condition ? ` and ${condition}` : ''}`,
+        `select if(${c}, to_json_string(${first}), to_json_string(${second})) as c0 from ${filtered}`,
+        `select c0, to_json_string(c1) as c1, count(*) as n from (select ${c} as c0, ${first} as c1 from ${filtered}) group by 1, 2`,
+        `with w as (select ${a} as c0, ${first} as c1 from ${filtered}) select p.c0, p.c1, q.c1 as d from w p left join w q on p.c0 < q.c0`,
+        `select q.c0, q.c1, x from (select ${b} as c0, ${first} as c1, ${list} as l from ${filtered}) q left join unnest(q.l) x on x > 1`,
+        `select max(c0) as m, countif(c1 is null) as n from (select ${a} as c0, ${first} as c1 from ${filtered})`,
+      ][form]!;
+    });
+}
+
+/** Windows over groups. */
+function groupedWindows({
+  from,
+  expressions: { int, text, bool, date },
+  where,
+}: ShapeInput): Arbitrary<string> {
+  const calls = [
+    'sum(count(*)) over (order by k, j)',
+    'rank() over (order by max(e) desc)',
+    'max(max(e)) over (partition by j)',
+    'count(*) - lag(count(*)) over (order by k, j)',
+    'safe_divide(count(*), sum(count(*)) over (partition by j))',
+    'dense_rank() over (partition by j order by count(distinct e), k)',
+    'first_value(k) over (order by count(*) desc, k, j)',
+    'countif(k is null) over (order by j)',
+    'sum(sum(e)) over (partition by k order by j rows between 1 preceding and current row)',
+    'if(min(e) > 0, row_number() over (order by k, j), -1)',
+  ];
+  const qualify = [
+    '',
+    ' qualify row_number() over (partition by j order by count(*) desc, k) <= 2',
+    ' having count(*) > 0 qualify rank() over (order by max(e)) < 3',
+  ];
+  return fc
+    .tuple(
+      fc.oneof(text, int),
+      fc.oneof(bool, date),
+      int,
+      where,
+      fc.constantFrom(...calls),
+      fc.constantFrom(...calls),
+      fc.constantFrom(...qualify),
+    )
+    .map(
+      ([k, j, e, condition, first, second, filter]) =>
+        `select k, j, ${first} as c2, ${second} as c3 from (select ${k} as k, ${j} as j, mod(${e}, 1000) as e from ${from}${clause(condition)}) group by k, j${filter}`,
+    );
+}
+
+/** Names of the list that columns have, too. */
+function shadowed({ from, expressions: { int, text, bool }, where }: ShapeInput): Arbitrary<string> {
+  const names = fc.constantFrom('i', 's', 'id', 'b', 'words', 'n', 'score', 'path');
+  return fc
+    .tuple(int, fc.oneof(text, bool), int, where, names, names, fc.integer({ min: 0, max: 7 }))
+    .map(([a, b, c, condition, k, j, form]) => {
+      const rows = `from ${from}${clause(condition)}`;
+      return [
+        `select ${a} as ${k}, count(*) as c ${rows} group by ${k} order by 1`,
+        `select ${a} as ${k}, ${b} as ${j}, max(${c}) as c ${rows} group by 1, 2 having ${k} is not null`,
+        `select ${a} as ${k}, ${b} as ${j} ${rows} order by ${k} desc, ${j} limit 3`,
+        `select ${a} as ${k}, rank() over (order by ${a}) as r ${rows} qualify r < 3`,
+        `select sum(${c}) as ${k}, ${b} as ${j} ${rows} group by ${j} order by ${k}, 2`,
+        `select distinct ${a} as ${k}, ${b} as ${j} ${rows} order by ${j}, ${k}`,
+        `select ${k}, count(*) as n from (select ${a} as ${k}, ${b} as y ${rows}) where ${k} is null or ${k} < 5 group by ${k}`,
+        `select ${b} as ${k}, array_agg(${c} ignore nulls order by ${c} limit 2) as ${j} ${rows} group by ${k}`,
+      ][form]!;
+    });
 }
 
 type PipeStep = (query: string) => readonly [piped: string, plain: string];

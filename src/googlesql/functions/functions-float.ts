@@ -1,4 +1,4 @@
-import { row } from './function-row.ts';
+import { row, unsupported } from './function-row.ts';
 
 /** What DuckDB calculates, with the C library's last digits as the reference has them, and the arguments that it takes. */
 const inDuckDb: Readonly<Record<string, readonly [call: string, domain: string]>> = {
@@ -31,6 +31,8 @@ export const floatRows = [
   row('ATAN2(FLOAT64, FLOAT64) FLOAT64', 'atan2($1, $2)'),
   row('TANH(FLOAT64) FLOAT64', 'tanh($1)'),
   row('CBRT(FLOAT64) FLOAT64', 'cbrt($1)'),
+  row('CBRT(NUMERIC) NUMERIC', unsupported),
+  row('CBRT(BIGNUMERIC) BIGNUMERIC', unsupported),
   row('BIT_COUNT(INT64) INT64', 'cast(bit_count($1) as bigint)'),
   row('BIT_COUNT(BYTES) INT64', 'bq_bit_count($1)'),
   row(

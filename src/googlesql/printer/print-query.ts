@@ -39,7 +39,11 @@ export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOr
     moved,
   });
   const body = isWrapped ? `select * from (${inner})` : inner;
-  const order = query.orderBy.map(item => printQueryOrder(printer, item, query, isWrapped)).join(', ');
+  // What is the same in every row orders nothing, and to DuckDB the text '1' is the first column.
+  const terms = query.orderBy.filter(
+    ({ by }) => typeof by === 'number' || (by.kind !== 'literal' && by.kind !== 'null'),
+  );
+  const order = terms.map(item => printQueryOrder(printer, item, query, isWrapped)).join(', ');
   for (const [key, sql] of moved) printer.places.set(key, sql);
   const slice = [
     order && (options.keepsOrder || isSliced) ? ` order by ${order}` : '',

@@ -37,7 +37,7 @@ export const numberFormats: EngineFunctions = {
     return padded(signOf(flags, x < 0n) + (prefix ?? ''), grouped(flags, digits, base), {
       flags,
       width,
-      zeros: !hasPrecision,
+      zeros: !isC || !hasPrecision,
     });
   },
   'bq_format_float(STRING, INT64, INT64, FLOAT64) STRING': (
