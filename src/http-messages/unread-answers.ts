@@ -55,7 +55,7 @@ type Unread = {
   readonly settle: () => void;
 };
 
-/** The client of one connection, whose responses leave in order: many may wait behind the first. */
+/** The client of one connection, whose responses leave in the order of requests: many may wait behind the one that is being sent. */
 type Reader = {
   readonly unread: Map<Target, Unread>;
   bytes: number;
@@ -73,20 +73,22 @@ function createReaders({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | '
   const readers = new Map<Socket, Reader>();
   let total = 0;
 
-  function end(reader: Reader, reason: EndReason): void {
-    const [[target] = []] = reader.unread;
+  function end(socket: Socket, reader: Reader, reason: EndReason): void {
+    const target = currentOf(reader) ?? socket;
     for (const { settle } of [...reader.unread.values()]) settle();
-    if (target) cutOff(target);
+    cutOff(target);
     onEnded(reason);
   }
 
   /** Cuts off readers until there is room, except the one of a new response, who has had no time to read it. */
   function makeRoom(spared: Target): void {
     while (total > maxBytes) {
-      const others = [...readers.values()].filter(reader => firstOf(reader)?.[0] !== spared);
+      const others = [...readers].filter(
+        ([, reader]) => !reader.unread.has(spared) || (currentOf(reader) ?? spared) !== spared,
+      );
       const slowest = slowestOf(others, ({ bytes }) => bytes);
       if (!slowest) return;
-      end(slowest, 'unread_limit');
+      end(...slowest, 'unread_limit');
     }
   }
 
@@ -109,14 +111,14 @@ function createReaders({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | '
     add(target: Target, caller: string, bytes: number) {
       const socket = target instanceof Socket ? target : target.req.socket;
       const reader = readerOf(socket);
-      // Of those behind it nothing can be read yet.
+      // Of those that wait behind another nothing can be read yet.
       const noteRead = () => {
-        if (firstOf(reader)?.[0] === target) reader.progressMs = performance.now();
+        if (currentOf(reader) === target) reader.progressMs = performance.now();
       };
       const settle = () => {
         target.off('close', settle);
-        noteRead();
         if (!reader.unread.delete(target)) return;
+        reader.progressMs = performance.now();
         total -= bytes;
         reader.bytes -= bytes;
         if (reader.unread.size === 0 && readers.get(socket) === reader) readers.delete(socket);
@@ -133,33 +135,43 @@ function createReaders({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | '
       for (const [socket, reader] of readers) {
         reader.progressMs += lateMs;
         noteProgress(socket, reader, nowMs);
-        if (nowMs - reader.progressMs > timeoutMs) end(reader, 'slow_reader');
+        if (nowMs - reader.progressMs > timeoutMs) end(socket, reader, 'slow_reader');
       }
     },
     endStopped(): boolean {
       const nowMs = performance.now();
       for (const [socket, reader] of readers) noteProgress(socket, reader, nowMs);
-      const stopped = [...readers.values()].filter(({ progressMs }) => nowMs - progressMs > stoppedMs);
+      const stopped = [...readers].filter(([, { progressMs }]) => nowMs - progressMs > stoppedMs);
       const slowest = slowestOf(stopped, () => 1);
-      if (slowest) end(slowest, 'connection_limit');
+      if (slowest) end(...slowest, 'connection_limit');
       return slowest !== undefined;
     },
   };
 }
 
-const firstOf = ({ unread }: Reader) => unread.entries().next().value;
+/** The response that is being sent; undefined while all of them wait for an earlier one that is not made yet. */
+function currentOf({ unread }: Reader): Target | undefined {
+  for (const target of unread.keys()) if (target instanceof Socket || target.socket) return target;
+  return undefined;
+}
+
+type Entry = [Socket, Reader];
 
 /** Of the caller that holds the most, the reader without progress for the longest. What waits on a connection is its first caller's. */
-function slowestOf(readers: readonly Reader[], held: (reader: Reader) => number): Reader | undefined {
-  const all = readers.map(reader => ({ reader, caller: firstOf(reader)?.[1].caller ?? '' }));
+function slowestOf(readers: readonly Entry[], held: (reader: Reader) => number): Entry | undefined {
+  const callerOf = ({ unread }: Reader) => unread.values().next().value?.caller ?? '';
   const sums = new Map<string, number>();
-  for (const { reader, caller } of all) sums.set(caller, (sums.get(caller) ?? 0) + held(reader));
-  let slowest: Reader | undefined;
+  for (const [, reader] of readers) {
+    const caller = callerOf(reader);
+    sums.set(caller, (sums.get(caller) ?? 0) + held(reader));
+  }
+  let slowest: Entry | undefined;
   let most = 0;
-  for (const { reader, caller } of all) {
-    const sum = sums.get(caller)!;
+  for (const each of readers) {
+    const [, reader] = each;
+    const sum = sums.get(callerOf(reader))!;
     if (sum < most) continue;
-    if (sum > most || !slowest || reader.progressMs < slowest.progressMs) slowest = reader;
+    if (sum > most || !slowest || reader.progressMs < slowest[1].progressMs) slowest = each;
     most = sum;
   }
   return slowest;
@@ -233,7 +245,7 @@ function lookEvery(everyMs: number, look: (nowMs: number, lateMs: number) => voi
 /** Records what the client of a long write has read since the last check. */
 function noteProgress(socket: Socket, reader: Reader, nowMs: number): void {
   const waiting = bytesWaiting(socket);
-  if (reader.waiting - waiting >= pieceBytes) reader.progressMs = nowMs;
+  if (!currentOf(reader) || reader.waiting - waiting >= pieceBytes) reader.progressMs = nowMs;
   else if (waiting <= reader.waiting) return;
   reader.waiting = waiting;
 }

@@ -119,20 +119,21 @@ test('where connections are needed, readers who have stopped make way, those of 
   expect([left(), unread.endStopped()]).toEqual([[false, false, false], false]);
 });
 
-/** Responses on one connection that have been written and that nobody reads. */
-function queueOf(length: number): { socket: Socket; responses: ServerResponse[] } {
+/** Responses on one connection that have been written and that nobody reads; the first of them is being sent. */
+function queueOf(length: number): ServerResponse[] {
   const socket = new Socket();
   const responses = Array.from({ length }, () => {
     const response = new ServerResponse(new IncomingMessage(socket));
     response.end('x');
     return response;
   });
-  return { socket, responses };
+  Object.assign(responses[0]!, { socket });
+  return responses;
 }
 
 test('a connection ends as one: what waits on it behind the first response goes with it, and is no progress', () => {
   const { unread, ended } = watchUnread({ maxBytes: 1e9 });
-  const { responses } = queueOf(3);
+  const responses = queueOf(3);
   for (const response of responses) {
     unread.watch(response, 'flood');
     vi.advanceTimersByTime(600);
@@ -142,12 +143,24 @@ test('a connection ends as one: what waits on it behind the first response goes 
   expect([ended, unread.bytes, responses[0]?.destroyed]).toEqual([['connection_limit'], 0, true]);
 });
 
+test('contract 2.27: while an earlier response is being made, its client is not slow', () => {
+  const { unread, ended } = watchUnread({ maxBytes: 1e9 });
+  const [earlier, ...responses] = queueOf(3);
+  for (const response of responses) unread.watch(response, 'one');
+  vi.advanceTimersByTime(100_000);
+  expect([unread.endStopped(), ended]).toEqual([false, []]);
+  unread.watch(earlier!, 'one');
+  vi.advanceTimersByTime(50_000);
+  expect(ended).toEqual([]);
+  vi.advanceTimersByTime(15_000);
+  expect([ended, unread.bytes]).toEqual([['slow_reader'], 0]);
+});
+
 test('contract 11.2: to find who makes way takes no longer for many responses on each connection', () => {
   /** Milliseconds of processor time. */
   const costOf = (length: number) => {
     const { unread } = watchUnread({ maxBytes: 1e9 });
-    for (let n = 0; n < 200; n++)
-      for (const response of queueOf(length).responses) unread.watch(response, 'flood');
+    for (let n = 0; n < 200; n++) for (const response of queueOf(length)) unread.watch(response, 'flood');
     vi.advanceTimersByTime(1100);
     const before = process.threadCpuUsage();
     for (let n = 0; n < 20; n++) expect(unread.endStopped()).toBe(true);
