@@ -81,7 +81,7 @@ function bindSafe(context: BindContext, call: CallSyntax, name: string): BoundEx
   return values.length === 0 ? body : { kind: 'let', type: of.type, values, body };
 }
 
-/** Checks dates and times beyond the years 1 to 9999 at once if the failure matters to an enclosing call; otherwise they fail when they are written. */
+/** Makes dates and times beyond the years 1 to 9999 fail at once, for a call whose failure is caught; otherwise they fail when they are written. */
 function inRange(value: BoundExpression): BoundExpression {
   const { type } = value;
   if (!['DATE', 'DATETIME', 'TIMESTAMP'].includes(type.kind)) return value;

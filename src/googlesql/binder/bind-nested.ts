@@ -136,7 +136,7 @@ function fieldAt(
   return { kind: 'field', type: field.type, of, name: fieldName(field.name, position) };
 }
 
-/** An index below the first stays out of range when shifted by one; the least INT64, which can't be decremented, becomes the greatest. */
+/** An index counted from 0 instead of 1. One below the first stays out of range: the least INT64 wraps to the greatest. */
 function minusOne(index: BoundExpression): BoundExpression {
   if (index.kind === 'literal')
     return { ...index, value: String(BigInt.asIntN(64, BigInt(index.value) - 1n)) };

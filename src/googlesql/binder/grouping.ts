@@ -78,7 +78,7 @@ function refuseStrangeGrouping(
   }
 }
 
-/** With grouping sets it matters which of two related keys a list item refers to, because their values differ. */
+/** Refuses grouping sets with a key inside another key: a list item could be the one or be made of the other, and these differ. */
 function refuseKeysWithinKeys(groupBy: BoundSelect['groupBy'], { select, keyOf }: Clauses): void {
   const hasSets = typeof select.groupBy === 'object' && select.groupBy.sets !== undefined;
   if (!hasSets || groupBy === undefined) return;

@@ -34,7 +34,7 @@ function resultColumn(name: string, type: SqlType): Column {
 
 function columnType(name: string, { kind }: SqlType): ColumnType {
   if (kind === 'NULL') return 'INT64';
-  // Contract 2.12 has no form for these: a text, as BigQuery writes it.
+  // Contract 2.12 has no form for these: they are text, as written by BigQuery.
   if (kind === 'INTERVAL' || isRange(kind)) return 'STRING';
   if (kind === 'ARRAY' || kind === 'STRUCT') {
     throw invalidQuery(`Column ${name} has type ${kind}, which a result cannot hold`, { line: 1, column: 1 });

@@ -2,10 +2,10 @@ import type { BoundExpression } from '../tree/bound-tree.ts';
 
 const numeric: ReadonlySet<string> = new Set(['INT64', 'FLOAT64', 'NUMERIC']);
 
-/** Powers of two that no value of a type reaches; NUMERIC has 29 digits before its point. */
+/** For each type, a power of two that no value reaches; NUMERIC has 29 digits before its point. */
 const typeExponents: Readonly<Record<string, number>> = { BOOL: 1, INT64: 64, NUMERIC: 97 };
 
-/** Most rows of an aggregate, as a power of two. */
+/** Maximum rows of an aggregate, as a power of two. */
 export const maxRowsExponent = 63;
 
 /** Functions whose answer is no greater than their arguments, up to rounding. */
@@ -27,11 +27,11 @@ const bounded: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A power of two that a number never reaches in any row, for what it is made of; 1024 where it is only known to be finite.
+ * A power of two that a number never reaches in any row, derived from its parts; 1024 if it is only known to be finite.
  * @returns undefined if it may be NaN or infinite
  */
 export function magnitude(value: BoundExpression): number | undefined {
-  // Each operator around a calculation asks, for all that it is made of.
+  // Each enclosing operator asks again, about everything below.
   const found = known.get(value) ?? { exponent: exponentOf(value) };
   known.set(value, found);
   return found.exponent;
@@ -78,7 +78,7 @@ function ofCall({
   const [left, right] = values;
   if (name === 'FINITE') return 1024;
   if (bounded.has(name)) {
-    // One bit for rounding; that to tens may add a digit.
+    // One bit for rounding; rounding to tens may add a digit.
     const most = greatest(name === 'IF' ? values.slice(1) : name === 'ROUND' ? values.slice(0, 1) : values);
     return most === undefined ? undefined : most + (name === 'ROUND' ? 4 : 1);
   }

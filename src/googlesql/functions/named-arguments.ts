@@ -8,7 +8,7 @@ import type { SqlType } from '../tree/types.ts';
 /** The function of a call, without SAFE. */
 export const nameOf = (syntax: CallSyntax) => syntax.name.at(-1)!.name.toUpperCase();
 
-/** Arguments by name, each coerced to its type; absent where not given. */
+/** Arguments by name, each coerced to its type; absent if not given. */
 export function namedArguments<Name extends string>(
   context: BindContext,
   syntax: CallSyntax,

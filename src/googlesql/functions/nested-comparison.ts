@@ -17,7 +17,7 @@ import {
 
 const bool = scalar('BOOL');
 
-/** Most scalars in a value that is compared, each of which is a comparison of its own, and most `pathSteps`. */
+/** Maximum scalars in a compared value, each of which is a separate comparison, and maximum `pathSteps`. */
 const [maxComparedLeaves, maxComparedSteps] = [500, 2000];
 
 export const isNested = ({ kind }: SqlType): boolean => kind === 'STRUCT' || kind === 'ARRAY';
@@ -26,8 +26,8 @@ export const isNested = ({ kind }: SqlType): boolean => kind === 'STRUCT' || kin
 export type Compare = (name: string, values: readonly BoundExpression[], at: SqlPosition) => BoundExpression;
 
 /**
- * `=` of two STRUCTs or ARRAYs: false where a pair of parts differs, else NULL where a pair is unknown. DuckDB's own takes two NULLs
- * for equal, and fails on fields of other names.
+ * `=` of two STRUCTs or ARRAYs: false if a pair of parts differs, else NULL if a pair is unknown. DuckDB's own treats two NULLs
+ * as equal, and fails for fields with different names.
  */
 export function nestedEquality(
   values: readonly BoundExpression[],
@@ -51,7 +51,7 @@ export function nestedEquality(
   return names.around(tests.length === 1 ? tests[0]! : call('AND', '($and)', tests, bool));
 }
 
-/** IS DISTINCT FROM, to which two NULLs are the same anywhere in a value: so they are to DuckDB. */
+/** IS DISTINCT FROM, for which two NULLs are equal anywhere in a value, as they are in DuckDB. */
 export function nestedDistinction(values: readonly BoundExpression[], at: SqlPosition): BoundExpression {
   const both = sameKind('IS DISTINCT FROM', values, at).map(value => canonical(value, at));
   return {
@@ -69,7 +69,7 @@ export function nestedInArray(of: BoundExpression, array: BoundExpression, at: S
   const [value, something] = sameKind('IN UNNEST', [of, somethingOf(element)], at);
   const { type } = something!;
   const list = coerce(array, { kind: 'ARRAY', element: type, single: false, nulls: 'NULL' }, at);
-  // DuckDB's lambdas hold no column of a query around theirs: all that is no constant has a name.
+  // DuckDB's lambdas can't contain columns of an enclosing query: everything but constants gets a name.
   const names = createNames(isPlainConstant);
   const parts = names.parts(value!).map(part => canonical(part, at));
   const elements = names.name(canonical(list, at));
@@ -88,7 +88,7 @@ export function nestedInArray(of: BoundExpression, array: BoundExpression, at: S
   });
 }
 
-/** Two values of one type, or BigQuery's refusal. */
+/** Converts two values to one type. @throws BigQuery's error if there is none */
 function sameKind(
   name: string,
   values: readonly BoundExpression[],
@@ -123,7 +123,7 @@ export function holdsKind(type: SqlType, kind: string): boolean {
 
 const knownKinds = new WeakMap<StructType, ReadonlySet<string>>();
 
-/** The kinds of scalars in a record; looked for once, for records in one another are compared at each level. */
+/** The kinds of scalars in a record; found once, because nested records are compared at each level. */
 function kindsIn(type: StructType): ReadonlySet<string> {
   const known = knownKinds.get(type);
   if (known) return known;
@@ -138,7 +138,7 @@ function kindsIn(type: StructType): ReadonlySet<string> {
   return kinds;
 }
 
-/** Names for values, each of which is calculated once; what a constructor makes a STRUCT of needs no STRUCT. */
+/** Names for values, each calculated once; for the parts of a constructed STRUCT the STRUCT itself is not needed. */
 function createNames(isPlain: (value: BoundExpression) => boolean) {
   const values: BoundExpression[] = [];
   const name = (value: BoundExpression): BoundExpression => {
@@ -164,10 +164,10 @@ function createNames(isPlain: (value: BoundExpression) => boolean) {
   };
 }
 
-/** A field's name in a template. Callers choose it, `$1` too. */
+/** A field's name in a template, escaped: callers choose it, and it may be `$1`. */
 const fieldText = ({ name }: StructField, index: number) => inTemplate(quoteName(fieldName(name, index)));
 
-/** Part of a template: `=` with BigQuery's meaning, of two texts that may be named often. */
+/** Part of a template: `=` with BigQuery's meaning, of two texts that may be repeated cheaply. */
 function equalText(type: SqlType, left: string, right: string): string {
   if (type.kind === 'FLOAT64') return `(${left} = ${right} and not (isnan(${left}) and isnan(${right})))`;
   if (type.kind === 'STRUCT') {

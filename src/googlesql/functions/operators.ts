@@ -8,8 +8,8 @@ import { isNested, nestedDistinction, nestedEquality } from './nested-comparison
 import { intervalOperatorRows } from './times/functions-interval.ts';
 
 /**
- * NaN is equal to, less and greater than nothing; to DuckDB it equals itself and is the greatest number. The templates for it, and
- * the arguments of which one that is never NaN makes the test needless.
+ * In BigQuery NaN is neither equal to, less nor greater than anything; in DuckDB it equals itself and is the greatest number. These are the
+ * templates for that, with the arguments that make the test unnecessary if one of them is never NaN.
  */
 const withNan: Readonly<Record<string, readonly [template: string, tested: readonly number[]]>> = {
   '=': ['($1 = $2 and not (isnan($1) and isnan($2)))', [0, 1]],
@@ -20,7 +20,7 @@ const withNan: Readonly<Record<string, readonly [template: string, tested: reado
   '>=': ['($1 >= $2 and not (isnan($1) and $2 is not null))', [0]],
 };
 
-/** With a constant beside it a range says that a number is no NaN, and names it once. */
+/** Compared with a constant, a range excludes NaN and names the number only once. */
 const beyondConstant: Readonly<Record<string, readonly [template: string, constant: number]>> = {
   '>': ["($1 between nextafter($2, 'infinity'::double) and 'infinity'::double)", 1],
   '>=': ["($1 between $2 and 'infinity'::double)", 1],
@@ -43,7 +43,7 @@ const comparisons = Object.entries(withNan).flatMap(([name, [template, tested]])
   row(`${name}(C, C) BOOL`, `($1 ${name} $2)`),
 ]);
 
-/** A divisor that is written as a number other than 0 needs no check. */
+/** A literal divisor other than 0 needs no check. */
 const byConstant: Variant = {
   template: '($1 / $2)',
   applies: ([, divisor]) => Boolean(constantNumber(divisor!)),
@@ -116,7 +116,7 @@ const operatorRows = rowsByName([
   ),
 ]);
 
-/** An operator is a function with a symbol for a name. */
+/** A call of an operator, which is a function whose name is a symbol. */
 export function operator(name: string, values: readonly BoundExpression[], at: SqlPosition): BoundExpression {
   if (name in nestedOperators && values.some(({ type }) => isNested(type)))
     return nestedOperators[name]!(values, at);
@@ -151,7 +151,7 @@ const nestedOperators: Readonly<
 
 const arithmeticNames: ReadonlySet<string> = new Set(['+', '-', '*', '/']);
 
-/** Refuses a NULL without a type beside an operator that is written as such; BETWEEN, IN and CASE take it. */
+/** Refuses an untyped NULL as the operand of an explicit operator; BETWEEN, IN and CASE accept it. */
 export function refuseBareNull(symbol: string, values: readonly BoundExpression[], at: SqlPosition): void {
   if (values.some(isBareNull)) throw invalidQuery(`Operands of ${symbol} cannot be literal NULL`, at);
 }
@@ -159,8 +159,8 @@ export function refuseBareNull(symbol: string, values: readonly BoundExpression[
 const isBareNull = (value: BoundExpression): boolean => value.kind === 'null' && value.type.kind === 'NULL';
 
 /**
- * An overflow fails. It is looked for once, at the top of a calculation, and not at every step of it; nor where the operands are too
- * small for one, or a quotient by a constant is none. In a divisor it would be lost.
+ * Makes an overflow fail. It is checked once, at the top of a calculation, instead of at every step; and not if the operands are too
+ * small to overflow, or for a quotient by a constant. A divisor is checked separately, because dividing by infinity would hide it.
  */
 export function finite(of: BoundExpression): BoundExpression {
   if ((magnitude(of) ?? Number.POSITIVE_INFINITY) <= 1023) return of;
@@ -171,13 +171,13 @@ function unchecked(value: BoundExpression): BoundExpression {
   return value.kind === 'call' && value.name === 'FINITE' ? value.arguments[0]! : value;
 }
 
-/** A pattern that is known is checked here, and stays a LIKE that DuckDB can look into. */
+/** A constant pattern is checked here, and stays a LIKE that DuckDB can optimise. */
 function withPattern(bound: BoundExpression, at: SqlPosition): BoundExpression {
   const pattern = bound.kind === 'call' ? bound.arguments[1] : undefined;
   if (bound.kind !== 'call' || pattern?.kind !== 'literal' || pattern.type.kind !== 'STRING') return bound;
   if (/\\*$/.exec(pattern.value)![0].length % 2 === 1)
     throw invalidQuery('LIKE pattern ends with a backslash', at);
-  // Without an escape DuckDB looks for a prefix or a part of the text, which takes two thirds of the time.
+  // Without an escape DuckDB searches for a prefix or a part of the text, in two thirds of the time.
   const isPlain = !pattern.value.includes('\\');
   return { ...bound, template: isPlain ? '($1 like $2)' : String.raw`($1 like $2 escape '\')` };
 }

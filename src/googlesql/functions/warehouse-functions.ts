@@ -1,13 +1,13 @@
 import { type SqlType, scalar } from '../tree/types.ts';
 import { row, rowsByName, unsupported } from './function-row.ts';
 
-/** Signatures of one name, or of several that take and give the same. */
+/** Signatures of one name, or of several with the same parameters and results. */
 const all = (names: string, ...signatures: readonly string[]) =>
   names.split(' ').flatMap(name => signatures.map(signature => `${name}${signature}`));
 
 /**
- * Scalar functions of BigQuery that the embedded engine has no form of, and further signatures of those that it has: only the warehouse
- * answers them. All of them read their arguments and nothing else. A row of the other tables with the same signature goes before.
+ * Scalar functions of BigQuery without a form in the embedded engine, and further signatures of others: only the warehouse
+ * answers them. All of them read nothing but their arguments. A row of the other tables with the same signature has precedence.
  * Source: BigQuery, GoogleSQL reference.
  */
 const scalarSignatures: readonly string[] = [
@@ -83,10 +83,10 @@ const rowsOf = (signatures: readonly string[]) => signatures.map(signature => ro
 export const warehouseRows = rowsOf(scalarSignatures);
 export const warehouseAggregateRows = rowsOf(aggregateSignatures);
 
-/** Scalar rows by name, for calls that a function of its own refuses. */
+/** Scalar rows by name, for calls that a special function refuses. */
 export const warehouseRowsByName = rowsByName(warehouseRows);
 
-/** What calls of them take by name, and of which type. */
+/** Their named arguments, with types. */
 export const warehouseOptions: Readonly<Record<string, Readonly<Record<string, SqlType>>>> = {
   SEARCH: textOptions('json_scope', 'analyzer', 'analyzer_options'),
   TEXT_ANALYZE: textOptions('analyzer', 'analyzer_options'),

@@ -1,7 +1,7 @@
-/** One step of a JSONPath: the name of a member, and the position that it means where the value is an array. */
+/** One step of a JSONPath: the name of a member, and the position that it means if the value is an array. */
 export type JsonStep = { readonly key: string; readonly index: number | undefined };
 
-/** How a path is spelled: `$."a b"[0]`, or as the older `JSON_EXTRACT…` take it, `$['a b'][a]`. */
+/** The spelling of a path: `$."a b"[0]`, or that of the older `JSON_EXTRACT…`, `$['a b'][a]`. */
 export type JsonPathMode = 'standard' | 'legacy';
 
 const grammars = {
@@ -16,7 +16,7 @@ const grammars = {
 };
 
 /**
- * Reads a JSONPath. A step does not say whether it wants an object or an array: `$.0` is `$[0]`.
+ * Parses a JSONPath. A step does not distinguish objects from arrays: `$.0` is `$[0]`.
  * Source: GoogleSQL, "JSONPath format", and its reference implementation.
  * @throws Error with BigQuery's message
  */
@@ -66,7 +66,7 @@ export function parseStrictPath(path: string): readonly (string | number)[] {
     const found = strictStep.exec(path)?.groups;
     if (!found) throw new Error(`Invalid token in JSONPath at: ${path.slice(at)}`);
     const { name, subscript, quoted } = found;
-    // A position beyond every array is refused by whoever goes there.
+    // A position beyond every array is refused when it is used.
     steps.push(subscript === undefined ? (name ?? quoted!) : Math.min(Number(subscript), 2 ** 32));
   }
   return steps;

@@ -1,7 +1,7 @@
 const backslash = 92;
 
 /**
- * Reads the string that begins at a quote, `"` or `'`, with every escape that BigQuery takes: JSON's own, `\x41`, `\101`, and any
+ * Reads the string that begins at a quote, `"` or `'`, with every escape that BigQuery accepts: JSON's own, `\x41`, `\101`, and any
  * other character for itself.
  * @returns its characters, and the position after it; `undefined` if it does not end or has an invalid escape
  */
@@ -51,12 +51,12 @@ function unescaped({ unicode, hex, octal, character }: Readonly<Record<string, s
   return codePoint(octal === undefined ? Number.parseInt(unicode ?? hex!, 16) : Number.parseInt(octal, 8));
 }
 
-/** Half a surrogate pair is no character, not even beside its other half. */
+/** An escaped half of a surrogate pair is not a character, even next to its other half. */
 function codePoint(code: number): string {
   return code >= 0xd800 && code <= 0xdfff ? '\ufffd' : String.fromCharCode(code);
 }
 
-/** The backslash takes the first byte alone; of a longer character that is no text. */
+/** A backslash escapes only the first byte; for a longer character the result is not text. */
 function oneCharacter(character: string): string {
   return character <= '\x7f' ? character : '\ufffd';
 }

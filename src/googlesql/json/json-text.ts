@@ -1,13 +1,13 @@
 import type { JsonStep } from './json-path.ts';
 import { readJsonString, writeJsonString } from './json-string.ts';
 
-/** Most objects and arrays within each other. */
+/** Maximum nesting depth of objects and arrays. */
 const maxDepth = 1000;
 
 /**
- * What BigQuery's JSON functions on STRING read in a text. They go through it once, and no further than the value that the path
- * leads to: what comes after it may be cut off or no JSON at all. They also take single quotes, trailing commas, elements
- * that are not there, and more escapes than JSON has.
+ * Reads a text in the way of BigQuery's JSON functions on STRING. They read it once, and only up to the value at the path:
+ * the rest may be cut off or not JSON at all. They also accept single quotes, trailing commas, missing elements,
+ * and more escapes than JSON has.
  * Source: GoogleSQL, "Non-validation of STRING inputs", and its reference implementation.
  * @throws Error if arrays and objects are nested too deep
  */
@@ -35,10 +35,10 @@ function find(text: string, path: readonly JsonStep[]): JsonReader | undefined {
   return reader.pass(0) === 'found' ? reader : undefined;
 }
 
-/** What became of a value: it was passed, holds what was looked for, or cannot be read. */
+/** The result of reading a value: it was passed, it contains the value at the path, or it cannot be read. */
 type Outcome = 'passed' | 'found' | 'failed';
 
-/** A cursor over a text; whatever answers `undefined` could not read on. */
+/** A cursor over a text; methods return `undefined` if the text can't be read further. */
 class JsonReader {
   readonly #text: string;
   readonly #path: readonly JsonStep[];
@@ -53,8 +53,8 @@ class JsonReader {
   }
 
   /**
-   * Passes the value that begins here, or stops in front of the one that the path leads to.
-   * @param matched steps that lead here; -1 where the value is off the path
+   * Passes the value that begins here, or stops before the value at the path.
+   * @param matched number of steps that lead here; -1 if the value is off the path
    */
   pass(matched: number): Outcome {
     const next = this.#peek();
@@ -95,7 +95,7 @@ class JsonReader {
     return leaf.isString ? writeJsonString(leaf.text) : (leaf.text ?? 'null');
   }
 
-  /** The elements of an array, each read by `read`; `undefined` where this is none. */
+  /** The elements of an array, each read by `read`; `undefined` if this is not an array. */
   elements<Element>(read: (reader: JsonReader) => Element | undefined): Element[] | undefined {
     if (this.#peek() !== '[') return undefined;
     this.#enter();
@@ -173,7 +173,7 @@ class JsonReader {
       const text = this.#readString();
       return text === undefined ? undefined : { text, isString: true };
     }
-    // An element that is not there is a null; the separator stays for whoever reads on.
+    // A missing element is a null; the separator is left to be read next.
     if (next === ',' || next === ']') return { text: null, isString: false };
     for (const word of words) {
       if (!this.#text.startsWith(word, this.#at)) continue;
@@ -187,7 +187,7 @@ class JsonReader {
   #readNumber(): string | undefined {
     numberPattern.lastIndex = this.#at;
     const [text, fraction, exponent] = numberPattern.exec(this.#text) ?? [];
-    // A point or an `e` that begins is to go on.
+    // A point or an `e` must be followed by digits.
     if (text === undefined || fraction === '.' || (exponent !== undefined && !/\d/.test(exponent)))
       return undefined;
     this.#at += text.length;

@@ -8,8 +8,8 @@ export class JsonNumber {
 }
 
 /**
- * Reads a text as a value of the type JSON, and writes it as BigQuery does: members by name, numbers in their shortest form.
- * Unlike the functions on STRING it takes nothing that is not JSON, but for U+FEFF before it.
+ * Parses a text as a value of the type JSON, and writes it as BigQuery does: members by name, numbers in their shortest form.
+ * Unlike the functions on STRING it accepts only JSON, which U+FEFF may precede.
  * @param wideNumbers `round` takes numbers with more digits than FLOAT64 keeps
  * @returns the value's JSON text
  * @throws Error with BigQuery's message
@@ -26,7 +26,7 @@ export function parseJson(text: string, wideNumbers: 'exact' | 'round' = 'exact'
   return writeJson(members - 1 === countMembers(own) ? value : parseFirst(own, number));
 }
 
-/** Reads what is known to be JSON, and keeps the first of two members of one name, as BigQuery does. */
+/** Parses text that is known to be JSON, and keeps the first of two members with the same name, as BigQuery does. */
 function parseFirst(text: string, number: (source: string) => JsonNumber): unknown {
   const tokens = Array.from(text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]|[^\s[\]{}:,"]+/g), ([token]) => token);
   let at = 0;
@@ -77,7 +77,7 @@ function parseStrictly(
 
 const countMembers = (text: string) => text.replace(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1;
 
-/** Any JSON value that is in `parseJson`'s own spelling: objects as plain objects, numbers as `JsonNumber`. */
+/** A JSON value in the form of `parseJson`: objects as plain objects, numbers as `JsonNumber`. */
 export const readJson = (text: string): unknown =>
   JSON.parse(text, keepNumbers as (this: unknown, name: string, read: unknown) => unknown);
 

@@ -3,15 +3,15 @@ import { type BoundExpression, childrenOf } from '../tree/bound-tree.ts';
 import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
 import { type Printer, placeKey } from './printer.ts';
 
-/** Nested lambdas. On a busy machine DuckDB took 50 to 470 ms to plan this many, and up to 4 s for 150. */
+/** Maximum depth of nested lambdas. On a busy machine DuckDB took 50 to 470 ms to plan this many, and up to 4 s for 150. */
 const maxLetDepth = 60;
 
-/** A subquery in a value is a join, and each one around it plans it again. */
+/** Depth that a value with a subquery counts for: it is a join, which each enclosing lambda plans again. */
 export const subqueryDepth = 6;
 
 /**
- * The printer for what is nested this many lambdas deeper.
- * @throws RangeError for a nesting that nobody would write
+ * The printer for text that is nested this many lambdas deeper.
+ * @throws RangeError for an excessive depth
  */
 export function deeper(printer: Printer, by: number): Printer {
   if (printer.letDepth + by > maxLetDepth) throw new RangeError('Expressions nested too deep');
@@ -19,8 +19,8 @@ export function deeper(printer: Printer, by: number): Printer {
 }
 
 /**
- * Prints values and what is made of them, each value once: DuckDB's SQL has no LET, and a lambda over a list of one element is the
- * cheapest thing there that names a value. Decision 48 has the figures. The members have no names: DuckDB loses those of a struct in
+ * Prints values and an expression over them, each value once: DuckDB's SQL has no LET, and a lambda over a list of one element is the
+ * cheapest way to name a value. Decision 48 has the figures. The members have no names: DuckDB loses those of a struct in
  * the array of a correlated subquery.
  * @param body prints with the printer that it is given, in which the values have names
  */
@@ -34,7 +34,7 @@ export function printLet(
   const positions = new Map<string, number>();
   const nameOf = (value: BoundExpression): string => {
     const text = printer.expression(around, value);
-    // Two calls of RAND are two numbers.
+    // Two calls of RAND are different numbers.
     const known = /\b(?:random|uuid)\(\)/.test(text) ? undefined : positions.get(text);
     const position = known ?? members.push(text);
     positions.set(text, position);
@@ -44,13 +44,13 @@ export function printLet(
   const inside: Printer = { ...around, let: { names, lift: nameOf } };
   const text = body(inside);
   const record = members.join(', ');
-  // DuckDB looks for all that a lambda names in the query around, once something beside it is of that query.
+  // If something next to a lambda belongs to the enclosing query, DuckDB resolves all names in the lambda there.
   const isMixed = printer.readsOuterQuery(record) && printer.readsOwnQuery(text);
   if (isMixed && !printer.liftsColumns) return printLet({ ...printer, liftsColumns: true }, values, body);
   return `array_extract(list_transform([row(${record})], lambda v: ${text}), 1)`;
 }
 
-/** What a text that is made of operands does with them. */
+/** How a template uses its operands. */
 type Uses = {
   readonly isTried: boolean;
   readonly holdsLambda: boolean;
@@ -116,7 +116,7 @@ type Content = { readonly holdsQuery: boolean; readonly columns: ReadonlyMap<num
 
 const known = new WeakMap<BoundExpression, Content>();
 
-/** What is in a value; looked for once, however many calls are around it. */
+/** What a value contains; found once, however many calls enclose it. */
 function contentOf(value: BoundExpression): Content {
   const found = known.get(value) ?? contentOfParts(value);
   known.set(value, found);

@@ -3,7 +3,7 @@ import { fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
 import type { ArrayType, SqlType } from '../tree/types.ts';
 
-/** Whether a single record is there. The leaf is tested, not the record: that would read every leaf. */
+/** Tests whether a single record is present: by its leaf, because testing the record would read every leaf. */
 export function isPresent(sql: string, type: SqlType): string {
   const record = type.kind === 'ARRAY' ? type.element : type;
   return record.kind === 'STRUCT' && record.presence
@@ -38,7 +38,7 @@ export function convertStorage(sql: string, from: SqlType, to: SqlType): string 
   return `(case when ${isPresent(sql, from)} then {${fields.join(', ')}} end)`;
 }
 
-/** Whether what a table stores as NULL becomes the empty array that it stands for. */
+/** Whether a stored NULL becomes the empty array that it represents. */
 function isFilledArray(from: ArrayType, to: ArrayType): boolean {
   return !from.single && from.nulls === undefined && to.nulls === 'NULL';
 }
@@ -51,7 +51,7 @@ function isFilled(from: SqlType, to: SqlType): boolean {
   return from.fields.some((field, i) => isFilled(field.type, to.fields[i]!.type));
 }
 
-/** A name for an array's element that no lambda inside or around it has. */
+/** A name for an array's element that no inner or outer lambda uses. */
 export function lambdaName(type: SqlType): string {
   return `e${depthOf(type)}`;
 }

@@ -6,18 +6,18 @@ import { invalidQuery } from './sql-error.ts';
 import type { CallSyntax, Expression, FromItem, Query, WindowSpec } from './syntax-tree.ts';
 import type { Catalog, ScalarKind } from './types.ts';
 
-/** A place where a saved query names a base table, and the table's name in the catalogue. */
+/** A position at which a saved query names a base table, and the table's name in the catalogue. */
 export type TableReference = {
   readonly name: string;
   readonly at: SqlPosition;
-  /** The name that its columns go by; absent where the query gives it an alias. */
+  /** The name that qualifies its columns; absent if the query gives it an alias. */
   readonly impliedAlias: string | undefined;
 };
 
 /** Types by the names of parameters. */
 export type ParameterTypes = ReadonlyMap<string, ScalarKind>;
 
-/** What a statement may name beside tables, and how it is written. */
+/** The parameters that a statement may use, and its dialect. */
 export type Declarations = {
   readonly parameterNames: readonly string[];
   readonly arrayParameterNames: readonly string[];
@@ -31,14 +31,14 @@ export type Declarations = {
 export type StatementState = Declarations & {
   readonly functions: Set<string>;
   readonly tables: TableReference[];
-  /** Subsets that FROM names, each as often as it is named, in the order of binding. */
+  /** Subsets named in FROM, with repetitions, in the order of binding. */
   readonly subsetReads: BoundSubset[];
-  /** Windows of WINDOW clauses that something names. */
+  /** Windows of WINDOW clauses that are used. */
   readonly usedWindows: Set<WindowSpec>;
   readonly keyOf: KeyOf;
   nextId(): number;
   /**
-   * Counts columns that a SELECT or a FROM item brings.
+   * Counts the columns of a SELECT or a FROM item.
    * @throws GatewayError `invalid_query` if the statement has more than the binder can handle in time
    */
   countColumns(count: number, at: SqlPosition): void;
@@ -55,11 +55,11 @@ export type StatementState = Declarations & {
    * @throws GatewayError `invalid_query` if the statement has too many of them altogether
    */
   countPattern(size: number, at: SqlPosition): void;
-  /** The state of a statement that goes on from here: with these tables, ids and counts, and without functions and reads. This one stays as it is. */
+  /** A copy of the state for a statement that builds on this one: with its tables, ids and counts, but without functions and reads. */
   fork(): StatementState;
 };
 
-/** The tables that FROM can see: subsets by lower-case name, then what stands around them. */
+/** The tables that FROM can see: subsets by lower-case name, then those of the enclosing environment. */
 export type Environment = {
   readonly subsets: Map<string, BoundSubset>;
   readonly parent?: Environment;
@@ -67,14 +67,14 @@ export type Environment = {
   readonly catalog?: Catalog;
 };
 
-/** Whether this is SQL of a caller: no base table is in reach of it. */
+/** Whether this is a caller's SQL, which can't reach any base table. */
 export function isCallers(environment: Environment): boolean {
   let root = environment;
   while (root.parent) root = root.parent;
   return root.catalog === undefined;
 }
 
-/** The rules that everything else recurs into; one place ties the knot, so that files import downwards only. */
+/** The binding functions that others call recursively; they are connected in one place, so that files import only downwards. */
 export type Binder = {
   expression(context: BindContext, syntax: Expression): BoundExpression;
   query(context: BindContext, syntax: Query): BoundQuery;
@@ -89,7 +89,7 @@ export type Binder = {
 /** A FROM clause, and the names it brings into scope. */
 export type BoundSource = { readonly from: BoundFrom; readonly scope: Scope };
 
-/** Where an expression stands: what it sees, and what it may hold. */
+/** The context of an expression: what it can see, and what it may contain. */
 export type BindContext = {
   readonly binder: Binder;
   readonly statement: StatementState;
@@ -98,14 +98,14 @@ export type BindContext = {
   /** Name of the clause that allows no aggregate function: `WHERE clause`; undefined where they are allowed. */
   readonly aggregatesRefusedIn: string | undefined;
   readonly windows: ReadonlyMap<string, WindowSpec>;
-  /** What the pipe operator reads that is being bound. */
+  /** The input of the pipe operator that is being bound. */
   readonly input?: BoundSource;
 };
 
-/** A function that its argument types alone do not settle: a date part, a format or a pattern as constant text. */
+/** Binds a function for which the types of arguments are not enough: with a date part, a format or a pattern as constant text. */
 export type SpecialFunction = (context: BindContext, call: CallSyntax) => BoundExpression;
 
-/** Most columns in a statement, over all its SELECT lists and FROM items. */
+/** Maximum columns in a statement, over all its SELECT lists and FROM items. */
 const maxStatementColumns = 20_000;
 
 /** Most scalars in the columns of all SELECT lists of a statement: a short text can name a wide record often. */
@@ -126,7 +126,7 @@ const maxStatementVariables = 200;
 /** Most instructions of all regular expressions in a statement. */
 const maxStatementPatterns = 100_000;
 
-/** What a statement has used up so far. */
+/** The counts of a statement so far. */
 type Counts = Record<
   'ids' | 'columns' | 'expressions' | 'variables' | 'leaves' | 'records' | 'patterns',
   number

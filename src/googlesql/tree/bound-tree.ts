@@ -2,8 +2,8 @@ import type { Unsupported } from './sql-error.ts';
 import type { CatalogTable, SqlType, StructType } from './types.ts';
 
 /**
- * A query with every name resolved and every type known: plain data, nothing of the text left in it.
- * A relation is one occurrence of a table, a subset, a derived table or an UNNEST; its columns go by position.
+ * A query with every name resolved and every type known: plain data, without anything of the text.
+ * A relation is one occurrence of a table, a subset, a derived table or an UNNEST; its columns are identified by position.
  */
 export type BoundQuery = {
   readonly subsets: readonly BoundSubset[];
@@ -14,7 +14,7 @@ export type BoundQuery = {
   readonly columns: readonly OutputColumn[];
 };
 
-/** How many rows LIMIT or OFFSET says: a number, or a call that answers one from a parameter. */
+/** The operand of LIMIT or OFFSET: a number, or a call that returns one from a parameter. */
 export type RowCount = number | BoundCall;
 
 /** One common table expression. */
@@ -22,20 +22,20 @@ export type BoundSubset = {
   readonly id: number;
   readonly name: string;
   readonly query: BoundQuery;
-  /** Subsets that its text names, those within it included. */
+  /** Subsets that its text names, including its own. */
   readonly reads: readonly BoundSubset[];
-  /** Its query names it. */
+  /** Whether its query refers to itself. */
   readonly isRecursive?: boolean;
 };
 
 export type OutputColumn = {
   readonly name: string;
   readonly type: SqlType;
-  /** No alias and no path gave it a name: `f0_`. Nothing can refer to it. */
+  /** Whether it has no name from an alias or a path, only `f0_`. Nothing can refer to it. */
   readonly anonymous: boolean;
-  /** The only column of a value table, which SELECT AS STRUCT and AS VALUE make: in FROM its rows go by the table's name. */
+  /** Whether it is the only column of a value table, made by SELECT AS STRUCT or AS VALUE: in FROM its rows have the table's name. */
   readonly isRow?: boolean;
-  /** No name and no star reaches it. */
+  /** Whether neither a name nor a star can refer to it. */
   readonly isHidden?: boolean;
 };
 
@@ -57,7 +57,7 @@ export type BoundSelect = {
   readonly items: readonly BoundExpression[];
   readonly from?: BoundFrom;
   readonly where?: BoundExpression;
-  /** Undefined: no GROUP BY. Empty: all rows are one group, be there none. */
+  /** Undefined: no GROUP BY. Empty: all rows are one group, even if there are none. */
   readonly groupBy?: readonly BoundExpression[];
   /** Indexes of keys: the rows are grouped by each set of them. */
   readonly groupingSets?: readonly (readonly number[])[];
@@ -83,7 +83,7 @@ export type BoundFrom =
       readonly input?: BoundFrom;
       readonly array: BoundExpression;
       readonly withOffset: boolean;
-      /** A row without elements stays, with NULLs. */
+      /** Whether a row without elements is kept, with NULLs. */
       readonly outer: boolean;
       readonly on?: BoundExpression;
     };
@@ -130,7 +130,7 @@ export type BoundAggregate = {
   readonly distinct: boolean;
   readonly ignoreNulls: boolean;
   readonly orderBy: readonly BoundOrder[];
-  /** Only rows that fulfil it count: PIVOT. */
+  /** Only rows that fulfil it count; used by PIVOT. */
   readonly filter?: BoundExpression;
   /** Present on an analytic call. */
   readonly over?: BoundWindow;
@@ -138,12 +138,12 @@ export type BoundAggregate = {
   readonly unsupported?: Unsupported;
 };
 
-/** JSON_VALUE of a text by a path that DuckDB's own reader takes too. */
+/** JSON_VALUE of a text by a path that DuckDB's own reader also accepts. */
 export type BoundJsonValue = {
   readonly kind: 'jsonValue';
   readonly type: SqlType;
   readonly of: BoundExpression;
-  /** The path as DuckDB writes it. */
+  /** The path in DuckDB's spelling. */
   readonly path: string;
   /** The steps of `parseJsonPath` as JSON. */
   readonly steps: string;
@@ -214,7 +214,7 @@ export type BoundExpression =
       readonly query: BoundQuery;
     };
 
-/** A call with a template of its own, not a function's row. */
+/** A call with its own template, without a function's row. */
 export function call(
   name: string,
   template: string,
@@ -224,7 +224,7 @@ export function call(
   return { kind: 'call', name, template, arguments: values, type };
 }
 
-/** A value that DuckDB has no form of, and what it is made of. */
+/** A value without a DuckDB form, and its parts. */
 export function unsupportedCall(
   unsupported: Unsupported,
   type: SqlType,
@@ -233,7 +233,7 @@ export function unsupportedCall(
   return { kind: 'call', name: unsupported.message, type, template: '', arguments: parts, unsupported };
 }
 
-/** The expressions directly inside one; what a subquery holds is its own affair. */
+/** The expressions directly inside one, not those in a subquery. */
 export function childrenOf(expression: BoundExpression): readonly BoundExpression[] {
   switch (expression.kind) {
     case 'field':
@@ -273,7 +273,7 @@ const keysOf = (items: readonly BoundOrder[]) =>
 
 const knownSizes = new WeakMap<BoundExpression, number>();
 
-/** How many expressions a value is made of, itself among them; what a subquery holds is its own affair. */
+/** The number of expressions in a value, including itself, but not those in a subquery. */
 export function sizeOf(expression: BoundExpression): number {
   const children = childrenOf(expression);
   if (children.length === 0) return 1;
@@ -282,7 +282,7 @@ export function sizeOf(expression: BoundExpression): number {
   return size;
 }
 
-/** The same expression over other children; one without any is returned as it is, `named` too, which finds a value by what it is. */
+/** The same expression with other children; one without children is returned unchanged, including `named`, which refers to a value by identity. */
 export function mapChildren(
   expression: BoundExpression,
   map: (child: BoundExpression) => BoundExpression,
@@ -372,7 +372,7 @@ export function holdsAnalytic(expression: BoundExpression): boolean {
   return childrenOf(expression).some(holdsAnalytic);
 }
 
-/** Whether a query cannot have more rows than one. */
+/** Whether a query has at most one row. */
 export function givesOneRow({ body, limit }: BoundQuery): boolean {
   if (limit === 0 || limit === 1) return true;
   return body.kind === 'select' && (!body.from || (!body.groupBy && body.items.some(holdsAggregate)));

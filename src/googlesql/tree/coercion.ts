@@ -18,7 +18,7 @@ import {
 const numericRank: Readonly<Record<string, number>> = { INT64: 1, NUMERIC: 2, BIGNUMERIC: 3, FLOAT64: 4 };
 const temporalKinds = ['TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
 
-/** From → to, of casts that need no CAST in the text. Literals and NULL go further. */
+/** From → to, for implicit casts. Literals and NULL can be cast to more types. */
 const implicitCasts: Readonly<Record<string, readonly string[]>> = {
   INT64: ['NUMERIC', 'BIGNUMERIC', 'FLOAT64'],
   NUMERIC: ['BIGNUMERIC', 'FLOAT64'],
@@ -26,7 +26,7 @@ const implicitCasts: Readonly<Record<string, readonly string[]>> = {
   DATE: ['DATETIME'],
 };
 
-/** From → to, of what CAST can do. Source: GoogleSQL, "Conversion rules". */
+/** From → to, for explicit casts. Source: GoogleSQL, "Conversion rules". */
 const explicitCasts: Readonly<Record<string, readonly string[]>> = {
   INT64: ['BOOL', 'STRING', 'NUMERIC', 'BIGNUMERIC', 'FLOAT64'],
   NUMERIC: ['INT64', 'STRING', 'BIGNUMERIC', 'FLOAT64'],
@@ -48,11 +48,11 @@ const explicitCasts: Readonly<Record<string, readonly string[]>> = {
 const isTemporal = (type: SqlType): boolean => temporalKinds.includes(type.kind);
 
 /**
- * Whether an expression becomes a type without a CAST: 0 it is that type, 1 it can, 2 it can and loses digits, undefined it
- * cannot.
+ * The cost of coercing an expression to a type: 0 if it has that type, 1 if it can be coerced, 2 if it then loses digits, undefined if it
+ * can't.
  */
 export function coercionCost(from: BoundExpression, to: SqlType): Cost | undefined {
-  // A STRUCT is compared field by field below: to do it here, too, would be once for each level of them.
+  // STRUCTs are compared field by field below; doing it here too would repeat that at each level.
   if (from.type.kind === 'STRUCT' && to.kind === 'STRUCT') return fieldsCost(from, from.type, to);
   if (sameType(from.type, to)) return 0;
   if (from.type.kind === 'NULL') return 1;
@@ -93,7 +93,7 @@ function mostOf(least: Cost, costs: readonly (Cost | undefined)[]): Cost | undef
   return most;
 }
 
-/** The fields of a STRUCT: what a constructor makes it of, or something of their types. */
+/** The fields of a STRUCT: the arguments of its constructor, or placeholders of their types. */
 function structParts(value: BoundExpression): readonly BoundExpression[] {
   if (value.kind === 'struct')
     return value.values.map(part => (part.kind === 'null' && part.isBare ? bareNull : part));
@@ -103,7 +103,7 @@ function structParts(value: BoundExpression): readonly BoundExpression[] {
 const noType = scalar('NULL');
 const bareNull: BoundExpression = { kind: 'null', type: noType };
 
-/** Stands for any value of a type. */
+/** A placeholder for any value of a type. */
 export const somethingOf = (type: SqlType): BoundExpression => ({
   kind: 'column',
   type,
@@ -115,7 +115,7 @@ function isLiteralArray(value: BoundExpression): value is Extract<BoundExpressio
   return value.kind === 'array' && value.elements.every(({ kind }) => kind === 'literal' || kind === 'null');
 }
 
-/** Makes an expression a type, as `coercionCost` allows; callers have asked it, or get BigQuery's refusal. */
+/** Coerces an expression to a type. @throws BigQuery's error if `coercionCost` does not allow it */
 export function coerce(from: BoundExpression, to: SqlType, at: SqlPosition): BoundExpression {
   if (from.kind === 'struct' && sameStorage(from.type, to)) return from;
   if (to.kind !== 'NULL' && from.kind !== 'null' && coercionCost(from, to) === undefined)
@@ -123,7 +123,7 @@ export function coerce(from: BoundExpression, to: SqlType, at: SqlPosition): Bou
   return coerced(from, to, at);
 }
 
-/** What can be made the type: that all its parts can is known. */
+/** Coerces an expression all of whose parts are known to be coercible. */
 function coerced(from: BoundExpression, to: SqlType, at: SqlPosition): BoundExpression {
   if (to.kind === 'NULL') return from;
   if (from.kind === 'null') return { kind: 'null', type: to };
@@ -145,7 +145,7 @@ function coerced(from: BoundExpression, to: SqlType, at: SqlPosition): BoundExpr
  * @returns undefined when there is none
  */
 export function supertype(expressions: readonly BoundExpression[]): SqlType | undefined {
-  // Almost always.
+  // The usual case.
   const only = onlyScalar(expressions) ?? onlyStruct(expressions);
   if (only) return only;
   const goal = commonType(expressions);
@@ -157,7 +157,7 @@ export function supertype(expressions: readonly BoundExpression[]): SqlType | un
   return plainWhenMixed(nulls, expressions);
 }
 
-/** The scalar type that all of them have which are no bare NULL; undefined where they have several, or parts. */
+/** The scalar type of all expressions except bare NULLs; undefined if there are several types, or types with parts. */
 function onlyScalar(expressions: readonly BoundExpression[]): SqlType | undefined {
   let only: SqlType = noType;
   for (const { type } of expressions) {
@@ -168,7 +168,7 @@ function onlyScalar(expressions: readonly BoundExpression[]): SqlType | undefine
   return only;
 }
 
-/** The type of STRUCTs that are stored alike; undefined where they are not, or are none. */
+/** The type of STRUCTs with the same storage; undefined if it differs, or they are not STRUCTs. */
 function onlyStruct(expressions: readonly BoundExpression[]): SqlType | undefined {
   const { type } = expressions[0]!;
   if (type.kind !== 'STRUCT' || !expressions.every(each => sameStorage(type, each.type))) return undefined;
@@ -179,7 +179,7 @@ const allFit = (expressions: readonly BoundExpression[], type: SqlType): boolean
   expressions.every(e => coercionCost(e, type) !== undefined);
 
 function commonType(expressions: readonly BoundExpression[]): SqlType | undefined {
-  // The empty array literal takes the element type of whatever stands beside it.
+  // The empty array literal takes the element type of the other expressions.
   const weaker = new Set(expressions.filter(isEmptyArray).map(({ type }) => type));
   let candidate: SqlType = scalar('NULL');
   for (const { type } of expressions) {
@@ -191,13 +191,13 @@ function commonType(expressions: readonly BoundExpression[]): SqlType | undefine
     return isOne ? candidate : commonParts(expressions);
   }
   const strongest = expressions.find(e => isTemporal(e.type))?.type;
-  // A literal with a point is no reason to leave NUMERIC.
+  // A literal with a point does not turn NUMERIC into FLOAT64.
   const exact = expressions.find(e => candidate.kind === 'FLOAT64' && e.type.kind === 'NUMERIC')?.type;
   const goals = [
     ...(exact ? [exact] : []),
     candidate,
     ...(candidate.kind === 'STRING' && strongest ? [strongest] : []),
-    // An array of literals becomes what a calculated one is.
+    // An array of literals takes the type of a calculated one.
     ...expressions.filter(e => e.type.kind === 'ARRAY' && !isLiteralArray(e)).map(e => e.type),
   ];
   return goals.find(goal => allFit(expressions, goal)) ?? commonParts(expressions);
@@ -220,7 +220,7 @@ function commonParts(expressions: readonly BoundExpression[]): SqlType | undefin
   return structOf(fields.map(({ name }, i) => ({ name, type: types[i]! })));
 }
 
-/** Brings expressions to their supertype. */
+/** Coerces expressions to their supertype. */
 export function unify(
   expressions: readonly BoundExpression[],
   what: string,
@@ -236,7 +236,7 @@ export function unify(
 
 const concatenated = ['INT64', 'FLOAT64', 'NUMERIC', 'BOOL', ...temporalKinds];
 
-/** What `||` and CONCAT join: other types than texts are cast, unless there are BYTES. */
+/** The operands of `||` and CONCAT: types other than STRING are cast, unless there are BYTES. */
 export function concatenable(
   values: readonly BoundExpression[],
   at: SqlPosition,
@@ -249,7 +249,7 @@ export function concatenable(
 
 /** An explicit CAST or SAFE_CAST. */
 export function cast(of: BoundExpression, to: SqlType, safe: boolean, at: SqlPosition): BoundExpression {
-  // 38 digits after the point fit into no type of DuckDB's.
+  // No DuckDB type has 38 digits after the point.
   if (to.kind === 'BIGNUMERIC' && explicitCasts[of.type.kind]?.includes(to.kind)) {
     return unsupportedCall(onlyOnWarehouse('BIGNUMERIC', at).reason, to, [of]);
   }
@@ -267,12 +267,12 @@ export function cast(of: BoundExpression, to: SqlType, safe: boolean, at: SqlPos
   if (to.kind !== 'STRUCT' && to.kind !== 'ARRAY') return { kind: 'cast', type: to, of, safe };
   const whole = asComputed(of);
   const type = to.kind === 'ARRAY' ? { ...to, nulls: nullsOf(whole) } : to;
-  // One part that fails makes all of it NULL; what it is made of may still fail.
+  // If one part fails to cast, the whole value is NULL; evaluating the parts may still fail.
   const parts = (of: BoundExpression): BoundExpression => ({ kind: 'cast', type, of, safe: false });
   return safe ? tryWith([whole], ([named]) => parts(named!)) : parts(whole);
 }
 
-/** Whether CAST takes one type to another: arrays by their elements, structs field by field whatever the names. */
+/** Whether CAST can convert one type to another: arrays by their elements, structs field by field whatever the names. */
 function castable(from: SqlType, to: SqlType): boolean {
   if (from.kind === 'NULL' || sameType(from, to)) return true;
   if (from.kind === 'ARRAY') return to.kind === 'ARRAY' && castable(from.element, to.element);
@@ -285,7 +285,7 @@ function castable(from: SqlType, to: SqlType): boolean {
   );
 }
 
-/** A literal of a date or time type, checked here and not when it runs. */
+/** A literal of a date or time type, checked here instead of when the query runs. */
 export function temporalLiteral(text: string, type: SqlType, at: SqlPosition): BoundExpression {
   const value = readTemporal(text, type.kind);
   if (value === undefined) {
@@ -300,7 +300,7 @@ function isWider(type: SqlType, than: SqlType): boolean {
   return implicitCasts[than.kind]?.includes(type.kind) ?? false;
 }
 
-/** What depends on whether an array is NULL or empty is unsupported where the two are stored alike. */
+/** Why an expression that depends on whether an array is NULL or empty is unsupported: if the two are stored alike. */
 export function unclearArray(value: BoundExpression, what: string, at: SqlPosition): Unsupported | undefined {
   if (value.type.kind !== 'ARRAY' || nullsOf(value) !== 'UNCLEAR') return undefined;
   const { reason } = onlyOnWarehouse(what, at);
@@ -319,7 +319,7 @@ const knownNulls = new WeakMap<BoundExpression, { readonly nulls: ArrayType['nul
 /** See `ArrayType.nulls`, of a value that becomes a column. */
 export function nullsOf(value: BoundExpression): ArrayType['nulls'] {
   if (value.type.kind !== 'ARRAY') return undefined;
-  // Each call around an array asks, for all that it is made of.
+  // Each enclosing call asks again, about everything below.
   const known = knownNulls.get(value) ?? { nulls: nullsOfArray(value, value.type) };
   knownNulls.set(value, known);
   return known.nulls;
@@ -335,7 +335,7 @@ function nullsOfArray(value: BoundExpression, type: ArrayType): ArrayType['nulls
   return type.single || childrenOf(value).some(holdsStoredArray) ? 'UNCLEAR' : 'NULL';
 }
 
-/** The type of a value as a column or a field, where nothing tells any more how it came about. */
+/** The type of a value as a column or a field, where its origin is no longer known. */
 export function typeAsPart(value: BoundExpression): SqlType {
   return value.type.kind === 'ARRAY' ? { ...value.type, nulls: nullsOf(value) } : value.type;
 }
@@ -345,7 +345,7 @@ function commonNulls(a: SqlType, b: SqlType): SqlType {
   if (a === b) return a;
   if (a.kind === 'ARRAY' && b.kind === 'ARRAY') return { ...a, element: commonNulls(a.element, b.element) };
   if (a.kind !== 'STRUCT' || b.kind !== 'STRUCT' || a.fields.length !== b.fields.length) return a;
-  // A type of its own at each level of records in one another would be compared anew there.
+  // Not a new type for each level of nested records, which would be compared again there.
   if (sameNulls(a, b)) return a;
   const fields = a.fields.map((field, i) => {
     const [type, other] = [commonNulls(field.type, b.fields[i]!.type), b.fields[i]!.type];
@@ -385,8 +385,7 @@ export function isEmptyArray(expression: BoundExpression): boolean {
 }
 
 /**
- * An array as a function takes it: a LIST that is NULL only where the array is, or where nobody knows. Anything else stays as
- * it is.
+ * An array in the form for functions: a LIST that is NULL only if the array is NULL or that is unclear. Other values are unchanged.
  */
 export function asComputed(value: BoundExpression): BoundExpression {
   const { type } = value;
@@ -397,8 +396,8 @@ export function asComputed(value: BoundExpression): BoundExpression {
 }
 
 /**
- * A value in which two that are the same to BigQuery are the same to DuckDB: without what only storage needs, NULL as NULL, an empty
- * array as such. Unsupported where an array in it may be NULL or empty, and nothing says which.
+ * A value in a form in which values that are equal in BigQuery are equal in DuckDB: without parts that only storage needs, NULL as NULL, an
+ * empty array as such. Unsupported if it is unclear whether an array in it is NULL or empty.
  */
 export function canonical(value: BoundExpression, at: SqlPosition): BoundExpression {
   if (isEmptyArray(value) || value.kind === 'null') return value;
@@ -430,7 +429,7 @@ function canonicalOf(type: SqlType): SqlType {
   return { kind: 'STRUCT', presence: false, fields };
 }
 
-/** Values stored in different ways meet in the way that has no storage tricks. */
+/** Values with different storage are converted to the plain form. */
 function plainWhenMixed(type: SqlType, expressions: readonly BoundExpression[]): SqlType {
   const isMixed = expressions.some(e => e.type.kind === type.kind && !sameStorage(e.type, type));
   return isMixed || expressions.some(isEmptyArray) ? plainStorage(type) : type;

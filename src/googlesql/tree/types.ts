@@ -1,6 +1,6 @@
 import type { ColumnType } from '../../base/rows.ts';
 
-/** A type without parts. `NULL` is the type of a bare NULL that nothing has given a type yet. */
+/** A type without parts. `NULL` is the type of a bare NULL that has no other type yet. */
 export type ScalarKind = Exclude<ColumnType, 'STRUCT'> | 'INTERVAL' | RangeKind | 'NULL';
 
 export const rangeKinds = ['RANGE<DATE>', 'RANGE<DATETIME>', 'RANGE<TIMESTAMP>'] as const;
@@ -10,7 +10,7 @@ export const isRange = (kind: string): kind is RangeKind => kind.startsWith('RAN
 
 export type ScalarType = {
   readonly kind: ScalarKind;
-  /** BYTES of the embedded engine's own, which mean nothing to BigQuery. */
+  /** BYTES in a format of the embedded engine, which BigQuery can't read. */
   readonly isSketch?: true;
 };
 
@@ -38,7 +38,7 @@ export type StructType = {
   readonly presence: boolean;
 };
 
-/** A GoogleSQL type, with what the DuckDB printer must know of its storage. */
+/** A GoogleSQL type, with its storage for the DuckDB printer. */
 export type SqlType = ScalarType | ArrayType | StructType;
 
 export type CatalogColumn = { readonly name: string; readonly type: SqlType };
@@ -67,7 +67,7 @@ export function typeName(type: SqlType): string {
 const writtenName = (name: string) =>
   /^[a-z_]\w*$/i.test(name) ? name : `\`${name.replaceAll('`', '\\`')}\``;
 
-/** Whether two types are one and the same to a caller; storage does not count. */
+/** Whether two types are the same for a caller; storage does not matter. */
 export function sameType(a: SqlType, b: SqlType): boolean {
   if (a === b) return true;
   if (a.kind === 'ARRAY') return b.kind === 'ARRAY' && sameType(a.element, b.element);
@@ -98,7 +98,7 @@ export function comparedOnce(
   };
 }
 
-/** A type on the side of an outer join that may have no row, with every array in it marked; itself where there is none to mark. */
+/** A type on the optional side of an outer join, with every array in it marked; the type itself if there are none. */
 export function onOuterSide(type: SqlType): SqlType {
   if (type.kind === 'ARRAY') {
     const element = onOuterSide(type.element);
@@ -122,7 +122,7 @@ export function structOf(fields: readonly StructField[]): StructType {
   return type;
 }
 
-/** Most `pathSteps` of a STRUCT. A short text can pair a type with itself over and over. */
+/** Maximum `pathSteps` of a STRUCT. A short text can pair a type with itself again and again. */
 const maxPathSteps = 20_000;
 
 const knownLeaves = new WeakMap<StructType, number>();

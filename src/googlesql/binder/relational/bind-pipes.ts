@@ -36,14 +36,14 @@ const bool = scalar('BOOL');
 
 type Operator<Kind extends PipeOperator['kind']> = Extract<PipeOperator, { kind: Kind }>;
 
-/** How a set operation of queries is bound; it lives where queries are bound. */
+/** Binds a set operation of queries; passed in by the file that binds queries. */
 type BindSetOperation = (
   context: BindContext,
   input: BoundQuery,
   operator: Operator<'setOperation'>,
 ) => BoundQuery;
 
-/** Binds the operators after a query, or after FROM: each sees what the one before it gives. */
+/** Binds the operators after a query, or after FROM: each sees the result of the one before it. */
 export function bindPipes(
   context: BindContext,
   input: BoundQuery | BoundSource,
@@ -126,7 +126,7 @@ function filtered(context: BindContext, piped: Piped, { at, condition }: Operato
   return holdsAnyAggregate(again) ? closed(context, rows, { at, qualify: again }) : { ...rows, where: again };
 }
 
-/** Rows as they are, once each is seen to fulfil the condition. */
+/** ASSERT: the same rows, after each was checked against the condition. */
 function asserted(context: BindContext, piped: Piped, operator: Operator<'assert'>): Piped {
   const { at, condition } = operator;
   const rows = piped.where ? closed(context, piped, { at }) : piped;
@@ -142,7 +142,7 @@ function asserted(context: BindContext, piped: Piped, operator: Operator<'assert
   const passed: BoundExpression = { kind: 'literal', type: bool, value: 'TRUE' };
   const branches = [{ when: test, result: passed }];
   const where: BoundExpression = { kind: 'case', type: bool, branches, otherwise };
-  // DuckDB moves no later filter below a LIMIT: each row must be seen here.
+  // With a LIMIT, below which DuckDB moves no later filter: each row must be checked here.
   return closed(context, { ...rows, where }, { at, limit: Number.MAX_SAFE_INTEGER });
 }
 

@@ -21,7 +21,7 @@ import { everyColumn, refuseManyColumns } from '../bind-select-list.ts';
 
 type Pivot = Extract<FromItem, { kind: 'pivot' }>;
 
-/** Each aggregate over the rows of each value, grouped by the columns that neither reads. */
+/** Each aggregate over the rows of each value, grouped by the columns that neither uses. */
 export function bindPivot(context: BindContext, item: Pivot, input: BoundSource): BoundSource {
   const { aggregates, values, by, at } = item;
   const rows: BindContext = { ...context, scope: input.scope, windows: new Map() };
@@ -60,7 +60,7 @@ export function bindPivot(context: BindContext, item: Pivot, input: BoundSource)
     return calls.map((call, i) => {
       const name = columnName(aggregates[i]!, value);
       const place = aggregates[i]!.expression.at;
-      // Each column is the whole call once more.
+      // Each column repeats the whole call.
       context.statement.countExpressions(sizeOf(call) + sizeOf(key), place);
       const filtered = withFilter(call, test, place);
       return { name, anonymous: name === '', type: typeAsPart(filtered), value: filtered };
@@ -101,7 +101,7 @@ function isValue(rows: BindContext, key: BoundExpression, { expression }: NamedE
   return { kind: 'call', type: scalar('BOOL'), name: 'NOT', template: '(not $1)', arguments: [differs] };
 }
 
-/** The call over the rows that fulfil a condition. What they would not need may fail: it is not calculated for the others. */
+/** The call over the rows that fulfil a condition. Its arguments are not calculated for other rows, where they might fail. */
 function withFilter(call: BoundExpression, filter: BoundExpression, at: SqlPosition): BoundExpression {
   const again = (inner: BoundExpression) => withFilter(inner, filter, at);
   const guarded = (value: BoundExpression): BoundExpression =>
@@ -155,7 +155,7 @@ function impliedValueName(expression: Expression): string | undefined {
     case 'BOOL':
       return value.toLowerCase();
     case 'STRING':
-      // No name holds NUL, and none is empty.
+      // A name can't contain NUL or be empty.
       return value.includes('\0') ? undefined : value || 'empty_string_value';
     case 'INT64':
     case 'NUMERIC':

@@ -16,19 +16,19 @@ import { invalidQuery } from '../../tree/sql-error.ts';
 import type { QueryBody, WithItem } from '../../tree/syntax-tree.ts';
 import { scalar } from '../../tree/types.ts';
 
-/** Most times that the recursive query of a subset runs. Source: BigQuery's limit. */
+/** Maximum iterations of a recursive subset. Source: BigQuery's limit. */
 const maxIterations = 500;
 
 const int64 = scalar('INT64');
 
-/** Whether a subset names itself: what WITH RECURSIVE allows. */
+/** Whether a subset refers to itself, as WITH RECURSIVE allows. */
 export function isRecursive({ name, query }: WithItem): boolean {
   return countReads(query, foldName(name.name)) > 0;
 }
 
 /**
- * Orders the subsets of WITH RECURSIVE so that each comes after those that it names; each may name later ones.
- * @throws GatewayError `invalid_query` where two name each other
+ * Orders the subsets of WITH RECURSIVE so that each comes after those to which it refers; they may refer to later ones.
+ * @throws GatewayError `invalid_query` if two refer to each other
  */
 export function inOrderOfReads(items: readonly WithItem[]): readonly WithItem[] {
   const byName = Map.groupBy(items, ({ name }) => foldName(name.name));
@@ -55,7 +55,7 @@ function countReads(node: unknown, name: string): number {
 /** The tables that a tree names, each once. */
 const namesRead = (node: unknown): ReadonlySet<string> => new Set(tablesRead(node));
 
-/** The tables that a tree names. Those that subsets within it hide are among them: better once too often. */
+/** The tables that a tree names, including names that its own subsets hide: too many are harmless. */
 function tablesRead(node: unknown): readonly string[] {
   const found: string[] = [];
   addTables(node, found);
@@ -70,7 +70,7 @@ function addTables(node: unknown, found: string[]): void {
   else addOwnTables(node, found);
 }
 
-/** A query is looked at once: each WITH RECURSIVE around it asks for what it names. */
+/** Cached by query: each enclosing WITH RECURSIVE asks for its names. */
 function tablesOfQuery(query: object): readonly string[] {
   const known = readByQueries.get(query);
   if (known) return known;
@@ -89,9 +89,9 @@ function addOwnTables(node: object, found: string[]): void {
 type BindBody = (context: BindContext, body: QueryBody) => Pick<BoundQuery, 'body' | 'columns'>;
 
 /**
- * Binds `name AS (rows to begin with UNION ALL a query over the rows of the last time)`. A hidden column counts the times, so
+ * Binds `name AS (initial rows UNION ALL a query over the rows of the previous iteration)`. A hidden column counts the iterations, so
  * that the query ends.
- * @param bindBody where queries are bound
+ * @param bindBody binds the body of a query
  */
 export function bindRecursion(
   context: BindContext,
@@ -155,7 +155,7 @@ export function bindRecursion(
   };
 }
 
-/** A bare NULL to begin with is an INT64. */
+/** A bare NULL in the initial rows is an INT64. */
 function withType(column: OutputColumn): OutputColumn {
   return column.type.kind === 'NULL' ? { ...column, type: int64 } : column;
 }
@@ -168,7 +168,7 @@ function stripped(body: QueryBody): QueryBody {
   return isBare ? stripped(query.body) : body;
 }
 
-/** The relation of the subset in a FROM clause where each row of it counts; not on the side that an outer join may leave out. */
+/** The relation of the subset in a FROM clause that keeps each of its rows; not on the optional side of an outer join. */
 function relationOf(from: BoundFrom, subset: BoundSubset): number | undefined {
   switch (from.kind) {
     case 'subset':
@@ -202,7 +202,7 @@ function nextDepth(depth: BoundExpression, at: SqlPosition): BoundExpression {
   };
 }
 
-/** The rows to begin with, each with a count of 0. */
+/** The initial rows, each with the count 0. */
 function counted(context: BindContext, { body, columns }: Pick<BoundQuery, 'body' | 'columns'>): BoundSelect {
   const relation = context.statement.nextId();
   const none: BoundExpression = { kind: 'literal', type: int64, value: '0' };

@@ -11,7 +11,7 @@ import { derivedSource } from './bind-pivot.ts';
 
 type Unpivot = Extract<FromItem, { kind: 'unpivot' }>;
 
-/** Each row once for each group of columns: their values, and what the group is called, beside the other columns. */
+/** Each row once for each group of columns: the values of the group, its name, and the other columns. */
 export function bindUnpivot(context: BindContext, item: Unpivot, input: BoundSource): BoundSource {
   const { values, name, groups, includesNulls, at } = item;
   const columns = groups.map(group => groupColumns(input, group, item));

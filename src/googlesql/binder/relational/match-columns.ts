@@ -10,7 +10,7 @@ export type BoundPart = { readonly body: BoundBody; readonly columns: readonly O
 type Match = NonNullable<SetOperation['match']>;
 
 /**
- * Brings the columns of branches that match by name into one order; what a branch lacks is NULL there.
+ * Brings the columns of branches that match by name into one order; missing columns of a branch are NULL.
  * @throws GatewayError `invalid_query` if names do not fit the mode
  */
 export function matchColumns(
@@ -29,7 +29,7 @@ export function matchColumns(
 
 type Index = ReadonlyMap<string, number>;
 
-/** Where the column of each name stands in a branch; only names that count must be there once. */
+/** The position of each column name in a branch; only names that matter must be unique. */
 function indexOf({ columns }: BoundPart, { mode, columns: list }: Match, at: SetOperation['at']): Index {
   const listed = list && new Set(list.map(({ name }) => foldName(name)));
   const index = new Map<string, number>();

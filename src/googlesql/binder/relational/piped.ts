@@ -12,14 +12,14 @@ import type { PipeOperator } from '../../tree/syntax-tree.ts';
 import { nextRelation, outputColumns } from '../bind-from.ts';
 import { everyColumn } from '../bind-select-list.ts';
 
-/** The table that one operator hands to the next. */
+/** The table that one operator passes to the next. */
 export type Piped = {
   readonly source: BoundSource;
-  /** Columns in order; names of tables that still stand behind them are in the scope, see `RangeVariable.hidden`. */
+  /** Columns in order; names of tables that are still usable are in the scope, see `RangeVariable.hidden`. */
   readonly columns: readonly NamedValue[];
   /** Its only column is a row of a value table, see `OutputColumn.isRow`. */
   readonly isRow?: boolean;
-  /** A condition that the rows have still to fulfil. */
+  /** A condition that is still to be applied to the rows. */
   readonly where?: BoundExpression;
   /** The order of the rows. */
   readonly orderBy: readonly BoundOrder[];
@@ -39,7 +39,7 @@ export function fromQuery(context: BindContext, query: BoundQuery, at: PipeOpera
   return withScope(context, { source, columns, isRow, orderBy: [] }, undefined, columns, []);
 }
 
-/** The table under a name, its columns as given, with names behind them. */
+/** The table under a name, with these columns and the names behind them. */
 export function withScope(
   context: BindContext,
   piped: Piped,
@@ -68,7 +68,7 @@ export function inside(context: BindContext, { source }: Piped): BindContext {
   };
 }
 
-/** The rows as a query with the columns, and more values behind them. */
+/** The rows as a query with the columns, followed by further values. */
 export function asQuery(
   { source, columns, isRow, where, orderBy }: Piped,
   more: readonly BoundExpression[],
@@ -86,8 +86,8 @@ export function asQuery(
 }
 
 /**
- * Makes a table of the rows so far, so that what comes next names each value once. Names and order go on.
- * `columns`: with these columns in the place of its own; `qualify`: and only rows that fulfil it.
+ * Makes a table of the rows so far, so that later operators refer to each value once. Names and order are kept.
+ * `columns`: replaces its columns by these; `qualify`: keeps only rows that fulfil it.
  */
 export function closed(
   context: BindContext,
@@ -141,7 +141,7 @@ export function closed(
   return withScope(context, next, table?.name, movedColumns, hidden);
 }
 
-/** The rows that a SELECT gives; values to order by come along behind its columns. */
+/** The rows of a SELECT; sort keys follow its columns. */
 export function afterSelect(
   context: BindContext,
   {
@@ -169,7 +169,7 @@ export function afterSelect(
   return withScope(context, { source, columns: own, isRow, orderBy: moved }, undefined, own, []);
 }
 
-/** Names of tables behind the columns, that of the whole table among them. */
+/** Names of the tables behind the columns, including that of the whole table. */
 export function named(piped: Piped): readonly RangeVariable[] {
   return piped.source.scope.variables.filter(({ name }) => name !== undefined);
 }

@@ -14,7 +14,7 @@ export function rowCount(
 ): RowCount | undefined {
   if (!expression) return undefined;
   const written = expression.kind === 'cast' ? expression.of : expression;
-  // A cast to the type that the operand has is allowed; binding removes it.
+  // A cast to the operand's own type is allowed; binding removes it.
   const value = ['literal', 'parameter'].includes(written.kind)
     ? context.binder.expression(context, expression)
     : undefined;
@@ -30,6 +30,6 @@ export function rowCount(
   );
 }
 
-/** DuckDB would take NULL for no limit, and answer a negative number with an error that reads like a bug of ours. */
+/** Checks a parameter: DuckDB would treat NULL as no limit, and refuse a negative number with an error that looks like a bug. */
 const checkedCount = (clause: string) =>
   `(case when $1 >= 0 then $1 else bq_fail('${clause} expects a non-negative integer, not ' || coalesce(cast($1 as varchar), 'NULL')) end)`;

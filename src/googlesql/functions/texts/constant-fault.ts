@@ -5,10 +5,10 @@ import { patternProblem } from '../../values/pattern-size.ts';
 import { isInvalidPattern } from '../../values/regexp-values.ts';
 import { countGroups, wrongReplacement } from './functions-string.ts';
 
-/** A constant argument for which a call always fails, and one of the same type for which it need not. */
+/** A constant argument for which a call always fails, and one of the same type for which it does not. */
 type ConstantFault = { readonly index: number; readonly instead: Expression };
 
-/** Where functions take a time zone. */
+/** The positions of time zone arguments of functions. */
 const zoneIndexes: Readonly<Record<string, number>> = {
   ...Object.fromEntries(['TIMESTAMP', 'DATETIME', 'DATE', 'TIME', 'STRING'].map(name => [name, 1])),
   ...Object.fromEntries(['FORMAT_TIMESTAMP', 'PARSE_TIMESTAMP'].map(name => [name, 2])),
@@ -18,7 +18,7 @@ const zoneIndexes: Readonly<Record<string, number>> = {
 const isZoneFault = (text: string) => readZone(text) === undefined;
 
 /**
- * Finds what makes a call fail for each row: without SAFE it is refused before it runs, with SAFE it is NULL.
+ * Finds an argument for which a call fails in every row: without SAFE the query is refused before it runs, with SAFE the call is NULL.
  * @param name in upper case, without SAFE
  */
 export function constantFault({ arguments: values }: CallSyntax, name: string): ConstantFault | undefined {

@@ -20,7 +20,7 @@ export const stringRows = [
   row('BYTE_LENGTH(STRING) INT64', 'strlen($1)'),
   row('BYTE_LENGTH(BYTES) INT64', 'octet_length($1)'),
   row('OCTET_LENGTH(STRING) INT64', 'strlen($1)'),
-  // BigQuery trims every white space, DuckDB the space character alone.
+  // BigQuery trims all white space, DuckDB only the space character.
   row('TRIM(STRING) STRING', 'trim($1, $space)'),
   row('LTRIM(STRING) STRING', 'ltrim($1, $space)'),
   row('RTRIM(STRING) STRING', 'rtrim($1, $space)'),
@@ -63,7 +63,7 @@ const replaceRow = [row('REGEXP_REPLACE(STRING, STRING, STRING) STRING', "regexp
 const extractRow = [
   row('REGEXP_EXTRACT(STRING, STRING, INT64) STRING', 'bq_regexp_extract($1, $2, cast($3 as integer))'),
 ];
-/** A group that took no part in the match is NULL; of DuckDB's functions only the one for all matches reports that. */
+/** A group that did not take part in the match is NULL; of DuckDB's functions only the one for all matches reports that. */
 const extractOptionalRow = [
   row(
     'REGEXP_EXTRACT(STRING, STRING, INT64) STRING',
@@ -92,11 +92,11 @@ function concat(...[context, call]: Parameters<SpecialFunction>): BoundExpressio
   return bindRow(concatRows, 'function CONCAT', concatenable(values, call.at), call.at);
 }
 
-/** DuckDB gives no type to what it joins a NULL with. */
+/** DuckDB does not infer the type of an operand joined with NULL. */
 const bytesConcat = 'cast(($||) as blob)';
 const concatRows = [row('CONCAT(STRING...) STRING', '($||)'), row('CONCAT(BYTES...) BYTES', bytesConcat)];
 
-/** A pattern that is known is checked here; one that a caller's SQL calculates is checked when it runs. */
+/** A constant pattern is checked here; a calculated one is checked when the query runs. */
 function regexpContains(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
   const values = call.arguments.map(argument => context.binder.expression(context, argument));
   const bound = bindRow(containsRow, 'function REGEXP_CONTAINS', values, call.at);
@@ -113,14 +113,15 @@ function regexpContains(...[context, call]: Parameters<SpecialFunction>): BoundE
 }
 
 /**
- * DuckDB turns a constant pattern of literals into a search for their text, anchors that can't hold among them: `$https` found
- * every `https`. It leaves a pattern with a group alone. The macro `bq_pattern` does the same for one that is not constant.
+ * Protects a pattern from DuckDB's optimiser, which turns a constant pattern of literals into a search for their text and ignores anchors
+ * that can't match: `$https` would find every `https`. It does not touch patterns with a group. The macro `bq_pattern` does the same for
+ * patterns that are not constant.
  */
 function keptFromOptimiser(pattern: string): string {
   return misplacedAnchor.test(pattern) ? `()${pattern}` : pattern;
 }
 
-/** An anchor that stands neither first nor last, or something that looks like one: too much costs a little time only. */
+/** An anchor that is neither first nor last, or something that looks like one: a false match only costs a little time. */
 const misplacedAnchor = /[\s\S]\^|\$[\s\S]|\\[Az]/;
 
 function checkPatternSize({ statement }: BindContext, pattern: string, at: SqlPosition): void {
@@ -129,7 +130,7 @@ function checkPatternSize({ statement }: BindContext, pattern: string, at: SqlPo
   statement.countPattern(patternSize(pattern), at);
 }
 
-/** The answer is the capturing group when the pattern has one, so the pattern must be known here. */
+/** The result is the capturing group if the pattern has one, so the pattern must be known here. */
 function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction {
   return (context, call) => {
     const { length } = call.arguments;
@@ -150,7 +151,7 @@ function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction 
     const values = call.arguments.map(argument => context.binder.expression(context, argument));
     const group = { kind: 'literal', type: scalar('INT64'), value: String(groups) } as const;
     const mayTakeNoPart = groups === 1 && /\)[?*{]|\|/.test(pattern);
-    // Whether there is a match must not be asked of `regexp_matches`, see `keptFromOptimiser`.
+    // `regexp_matches` must not be used to test for a match, see `keptFromOptimiser`.
     const chosen =
       rows === extractRow && (mayTakeNoPart || misplacedAnchor.test(pattern)) ? extractOptionalRow : rows;
     return bindRow(chosen, `function ${name}`, [...values, group], call.at);
@@ -170,7 +171,7 @@ const extractAtRows = ['', ', INT64', ', INT64, INT64'].map((more, i) =>
   ),
 );
 
-/** A pattern that is not known here, or a position: read in the engine process. */
+/** A pattern that is not constant, or a call with a position: evaluated in the engine process. */
 function dynamicMatch(context: BindContext, call: CallSyntax, name: string): BoundExpression {
   return dynamicCall(context, call, name, name === 'REGEXP_EXTRACT_ALL' ? extractEachRows : extractAtRows);
 }
@@ -187,7 +188,7 @@ function dynamicCall(
   return bindRow(rows, `function ${name}`, values, call.at);
 }
 
-/** DuckDB answers a group that the pattern does not have with the text as it was; BigQuery fails. */
+/** For a group that the pattern lacks, DuckDB returns the text unchanged; BigQuery fails. */
 function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
   if (call.arguments.length !== 3)
     throw invalidQuery(
@@ -208,7 +209,7 @@ function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundEx
   return bindRow(replaceRow, 'function REGEXP_REPLACE', values, call.at);
 }
 
-/** The first escape in a replacement that stands for no group of the pattern, and for no backslash. */
+/** The first escape in a replacement that is neither a group of the pattern nor a backslash. */
 export function wrongReplacement(text: string, pattern: string): string | undefined {
   const groups = countGroups(pattern);
   const escapes = Array.from(text.matchAll(/\\(.?)/gs), ([whole, escaped]) => ({ whole, escaped: escaped! }));
@@ -217,7 +218,7 @@ export function wrongReplacement(text: string, pattern: string): string | undefi
   )?.whole;
 }
 
-/** `\C` takes a character apart, and what is left is no text. */
+/** Refuses `\C`, which splits a character into bytes that are not text. */
 function refuseSingleBytes(pattern: string, at: SqlPosition): void {
   const escapes = [...pattern.matchAll(/\\[\s\S]/g)].map(([pair]) => pair);
   if (escapes.includes('\\C')) throw onlyOnWarehouse('\\C in a regular expression', at);

@@ -7,7 +7,7 @@ import { invalidQuery } from '../../tree/sql-error.ts';
 import type { CallSyntax } from '../../tree/syntax-tree.ts';
 import { type ScalarKind, scalar, typeName } from '../../tree/types.ts';
 
-/** A call that DuckDB spells with this template, of a scalar type. */
+/** A call with this DuckDB template, of a scalar type. */
 export function timeCall(
   name: string,
   template: string,
@@ -38,7 +38,7 @@ export function argument(
   return asArgument(context.binder.expression(context, syntax.arguments[index]!), syntax, index, kind);
 }
 
-/** The same of an argument that has been bound: binding it again would double the work at each level of calls in one another. */
+/** The same for an argument that is already bound: binding it again would double the work at each level of nested calls. */
 export function asArgument(
   value: BoundExpression,
   syntax: CallSyntax,
@@ -58,8 +58,8 @@ export function asArgument(
 export type DayKind = 'TIMESTAMP' | 'DATETIME' | 'DATE';
 
 /**
- * Arguments of a function that is named after a type and takes others: `DATE_DIFF` of two TIMESTAMP is `TIMESTAMP_DIFF`. A DATE
- * widens to DATETIME where the function is not one of DATE.
+ * Arguments of a function that is named after one type but accepts others: `DATE_DIFF` of two TIMESTAMP is `TIMESTAMP_DIFF`. A DATE
+ * widens to DATETIME if the function is not one of DATE.
  */
 export function argumentsOfOneKind(
   context: BindContext,
@@ -77,7 +77,7 @@ export function argumentsOfOneKind(
   return { kind, isDate, values: given.map((value, i) => asArgument(value, syntax, indexes[i]!, kind)) };
 }
 
-/** A time zone, and how DuckDB goes by it; `$2` in the texts is the one of its `values`. */
+/** A time zone, and the DuckDB text for using it; `$2` in the texts is the one of its `values`. */
 export type ZoneForm = {
   readonly values: readonly BoundExpression[];
   readonly isUtc: boolean;
@@ -95,14 +95,14 @@ export const utc: ZoneForm = {
   instant: sql => `timezone('UTC', ${sql})`,
 };
 
-/** The time zone in an argument that may be absent: then it is UTC. */
+/** The time zone of an optional argument; UTC if it is absent. */
 export function zoneArgument(context: BindContext, syntax: CallSyntax, index: number): ZoneForm {
   return zoneForm(syntax.arguments[index] && argument(context, syntax, index, 'STRING'), syntax.at);
 }
 
 /**
- * How DuckDB goes by a zone: it knows names only.
- * @throws GatewayError `invalid_query` for a constant that is no zone; in any other value it fails when the query runs
+ * The DuckDB text for a zone; DuckDB only knows names.
+ * @throws GatewayError `invalid_query` for a constant that is not a zone; other values fail when the query runs
  */
 export function zoneForm(value: BoundExpression | undefined, at: SqlPosition): ZoneForm {
   if (!value) return utc;
@@ -128,7 +128,7 @@ export function zoneForm(value: BoundExpression | undefined, at: SqlPosition): Z
   };
 }
 
-/** A TIMESTAMP as its zone's wall clock shows it. */
+/** A TIMESTAMP as the wall clock of its zone shows it. */
 export function civilTime(value: BoundExpression, zone: ZoneForm): BoundExpression {
   return timeCall('civil', zone.civil('$1'), [value, ...zone.values], 'DATETIME');
 }
