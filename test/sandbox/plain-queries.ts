@@ -53,7 +53,7 @@ export const plainQueries: readonly string[] = [
   'select e.id, k from edge_logs e left join unnest([e.id, "b"]) k on k in (select id from auth_logs)',
   'select n, id, event_message from unnest(["a", "b"]) id with offset n left join postgres_logs using (id)',
   'select id, count(*) as n from edge_logs group by id having exists (select 1 from auth_logs a where length(a.id) = n) order by (select max(p.id) from postgres_logs p where length(p.id) < n)',
-  'select e.id, (select sum(length(e.id)) over (order by p.id) from postgres_logs p limit 1) as n from edge_logs e window w as (order by event_message)',
+  'select e.id, (select sum(length(e.id)) over (order by p.id) from postgres_logs p order by p.id limit 1) as n from edge_logs e window w as (order by event_message)',
   'select a.id from edge_logs a right join (storage_logs b cross join realtime_logs c) on a.id = b.id',
   'select * from (select id, event_message from edge_logs) pivot (count(*) as n, max(id) as last for event_message in ("5", "7" as seven, null))',
   'select k, count(v) as n from (select id, event_message from auth_logs) as t unpivot include nulls (v for k in (id, event_message as "text")) group by k',
