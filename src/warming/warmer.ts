@@ -86,8 +86,8 @@ export function createWarmer(options: WarmerOptions): Warmer {
   }
 
   /**
-   * Milliseconds until the next run: it starts about one period after this one started. After a failure it starts one or more periods
-   * after this one ended: twice as many with each failure in a row, up to eight.
+   * Milliseconds until the next run: it starts about one period after this one started. After a failure it starts two periods after
+   * this one ended, after further failures in a row four, then eight.
    */
   function nextDueMs(periodMs: number, failures: number, tookMs: number): number {
     const ms = periodMs * 2 ** Math.min(failures, 3) * (1 - jitter * random());
