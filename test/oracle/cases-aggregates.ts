@@ -3,6 +3,12 @@ import type { CaseGroup } from './case-group.ts';
 /** Aggregate functions and scalar subqueries, over NULL and over nothing. */
 export const aggregateCases: CaseGroup = {
   same: [
+    // Aggregates over columns of a query around alone, with a subquery among them.
+    'select (select array_length(array_agg(distinct a.id + (select max(x) from unnest([1]) x) ignore nulls)) from unnest([1, 2]) zz) as n from facts a',
+    "select (select string_agg(concat(a.s, (select cast(max(x) as string) from unnest([1]) x)), ',') from unnest([1, 2]) zz) as n from facts a",
+    'select (select max(a.id + (select x + a.i from unnest([1]) x)) from unnest([1, 2]) zz) as n from facts a where i < 100',
+    'select (select countif(a.id in (select l.id from lists l)) from unnest([1, 2]) zz) as n from facts a',
+    'select (select count(distinct a.id + (select max(x) from unnest([1]) x)) from lists zz group by zz.id having zz.id = 1) as n from facts a',
     "select '' as k, string_agg(s, '' order by s desc limit 2) as a from facts group by k",
     "select '' as k, reverse(max(s)), array_to_string(array_agg(s ignore nulls order by s), '') from facts group by k",
     'select string_agg(null) as v from facts',

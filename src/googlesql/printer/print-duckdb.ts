@@ -92,7 +92,8 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
     readsOwnQuery: sql => depthsIn(sql).some(found => found >= depth),
     readsOuterQueryOnly: sql => {
       const found = depthsIn(sql);
-      return found.length > 0 && found.every(own => own < depth);
+      // What belongs to queries within the text counts for neither.
+      return found.some(own => own < depth) && !found.includes(depth);
     },
     parameter: name => {
       parameterNames.add(name);
