@@ -1,7 +1,11 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { sampleProjects } from '../src/sample/vocabulary.ts';
 import { askServer, restRequest } from './ask-server.ts';
+import type { BareServerSettings } from './bare-server.ts';
 import { benchData, benchRows, currentFile } from './bench-data.ts';
 import { openDirectDuckDb } from './direct-duckdb.ts';
 import { startGatewayProcess } from './gateway-process.ts';
@@ -35,7 +39,8 @@ const handwritten: Record<string, string> = {
 
 /**
  * What the gateway adds: the saved queries over REST, beside the same statements straight on DuckDB in this process, in
- * alternating blocks on the same file. Every side ends with the rows as JSON text.
+ * alternating blocks on the same file. Every side ends with the rows as JSON text. What a bare `node:http` takes to send the same bytes after the
+ * statement's run is the least that any server adds.
  */
 export async function benchEngine(): Promise<void> {
   const directory = await benchData();
@@ -50,22 +55,48 @@ export async function benchEngine(): Promise<void> {
     const direct = await openDirectDuckDb(currentFile(directory));
     console.log(`\n${benchRows.toLocaleString('en')} edge rows, medians\n`);
     console.log(
-      '| query | DuckDB by hand (ms) | DuckDB (ms) | gateway (ms) | gateway / DuckDB |\n|---|---|---|---|---|',
+      '| query | DuckDB by hand (ms) | DuckDB (ms) | DuckDB, then `node:http` (ms) | gateway (ms) | gateway / DuckDB | above DuckDB (ms) | goal |\n|---|---|---|---|---|---|---|---|',
     );
     for (const { endpoint, parameters } of questions) {
       const compiled = direct.compile(await readFile(`sql/${endpoint}.sql`, 'utf8'));
-      const { byHand, straight, through } = await timeBlocks({
+      const straight = () => direct.runCompiled(compiled, parameters);
+      const through = () => askServer(gateway, restRequest(gateway, endpoint, parameters));
+      const bare = await startBareServer((await through()).body);
+      const times = await timeBlocks({
         byHand: () => direct.runByHand(handwritten[endpoint] ?? '', compiled, parameters),
-        straight: () => direct.runCompiled(compiled, parameters),
-        through: () => askServer(gateway, restRequest(gateway, endpoint, parameters)),
+        straight,
+        served: async () => {
+          await straight();
+          await askServer(bare, { path: '/', headers: {} });
+        },
+        through,
       });
+      bare.stop();
       const asked = new URLSearchParams(parameters).toString().replace(/project=\w+&?/, '');
-      const cells = [byHand, straight, through, through / straight].map(value => value.toFixed(2));
-      console.log(`| ${endpoint} ${asked} | ${cells.join(' | ')} |`);
+      const ratio = times.through / times.straight;
+      const cells = [
+        times.byHand,
+        times.straight,
+        times.served,
+        times.through,
+        ratio,
+        times.through - times.straight,
+      ];
+      console.log(`| ${endpoint} ${asked} | ${cells.map(value => value.toFixed(2)).join(' | ')} | 1 |`);
     }
   } finally {
     await gateway.stop();
   }
+}
+
+/** A bare `node:http` in a process of its own that answers every request with this body. */
+async function startBareServer(body: Buffer) {
+  const child = fork(fileURLToPath(new URL('./bare-server.ts', import.meta.url)), {
+    serialization: 'advanced',
+  });
+  child.send({ headers: ['content-length', String(body.length)], body } satisfies BareServerSettings);
+  const [port] = await once(child, 'message');
+  return { origin: `http://127.0.0.1:${port}`, stop: () => child.kill() };
 }
 
 /** The saved queries with their caches off, so that every request runs. */
