@@ -47,7 +47,6 @@ export const letCases: CaseGroup = {
     'select 1 / (1e308 * x) from unnest([10]) x',
     'select [10, 20][offset(x)] from unnest([1, 2]) x',
     "select cast(concat(x, 'a') as int64) from unnest(['1']) x",
-    'select sum(x) from unnest([1e308, 1e308]) x',
     'select avg(x * 10) from unnest([1e308, 1e308]) x',
   ],
   refused: [],

@@ -108,7 +108,6 @@ export const timeFormatCases: CaseGroup = {
     "parse_timestamp('%k:%M %F', ' 9:05 2026-03-01')",
     "parse_timestamp('%l %p %F', ' 9 pm 2026-03-01')",
     "parse_timestamp('%F %r', '2026-03-01 10:11:12 AM')",
-    "parse_timestamp('%s', '-1')",
     "parse_datetime('%F %T', '2026-03-01 10:11:12')",
     "parse_datetime('%Y-%m', '2026-03')",
     "parse_datetime('%s', '100')",
