@@ -25,20 +25,23 @@ const computing = ['batch', 'google-suites', 'googlesql', 'oracle', 'redaction',
   folder => `test/${folder}/**/*.test.ts`,
 );
 
-/** These start processes and wait for them, replace a module, or register an SDK for the whole process: each in a process of its own. */
-const processes = [
+/** These replace a module, or register an SDK for the whole process: each in a process of its own. */
+const isolated = ['auth/constant-time', 'commands/bigquery-doctor', 'telemetry/traces'].map(
+  name => `test/${name}.test.ts`,
+);
+
+/** The longest of those that mostly wait, for processes and time-outs: they begin before the others, so that none is left at the end. */
+const long = [
   ...['fleet', 'page', 'processes', 'store'].map(folder => `test/${folder}/**/*.test.ts`),
   ...['run-job', 'stale-while-failing'].map(name => `test/bigquery/${name}.test.ts`),
-  'test/commands/bigquery-doctor.test.ts',
   'test/docs/readme.test.ts',
-  'test/telemetry/traces.test.ts',
 ];
 
 /**
- * These measure times or memory: one file at a time. The others mostly wait, three files at once on two cores; a process runs many
- * files, for loading the modules anew takes as long as most files.
+ * These measure times or memory: two files at once on two cores, after all others. The others mostly wait, four files at once; a process runs
+ * many files, for loading the modules anew takes as long as most files.
  */
-const alone = [
+const measuring = [
   ...[
     'failing-engine',
     'fair-shares',
@@ -48,11 +51,7 @@ const alone = [
     'slow-clients',
   ].map(name => `test/http/${name}.test.ts`),
   'test/bigquery/leaks.test.ts',
-  ...['constant-time', 'parallel-commands'].map(name => `test/auth/${name}.test.ts`),
   'test/contract/one-deadline.test.ts',
-  // A Redis that answers after 50 ms is none, and each gateway runs its own query.
-  'test/fleet/dying-holder.test.ts',
-  'test/fleet/large-entries.test.ts',
 ];
 
 /** What all suites have alike. */
@@ -79,19 +78,19 @@ export default defineConfig({
     // CI counts from the runner's own report.
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     projects: [
-      project('computing', { include: computing, maxWorkers: 3, isolate: false }),
-      project('processes', { include: processes, exclude: alone, maxWorkers: 3 }),
+      project('computing', { include: computing }),
+      project('isolated', { include: isolated, isolate: true }),
+      project('long', { include: long }),
       project('waiting', {
         include: ['test/**/*.test.ts'],
-        exclude: [...computing, ...processes, ...alone, ...optional],
-        maxWorkers: 3,
-        isolate: false,
+        exclude: [...computing, ...isolated, ...long, ...measuring, ...optional],
       }),
-      project('alone', { include: alone, maxWorkers: 1, sequence: { groupOrder: 1 } }),
+      project('measuring', { include: measuring, maxWorkers: 2, sequence: { groupOrder: 1 } }),
     ],
   },
 });
 
+/** The projects of one group begin by the order of their names. */
 function project(name: string, test: object) {
-  return { ...suite, test: { ...suite.test, name, ...test } };
+  return { ...suite, test: { ...suite.test, name, maxWorkers: 4, isolate: false, ...test } };
 }
