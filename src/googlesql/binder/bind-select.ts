@@ -16,7 +16,7 @@ import {
 import { canonical, typeAsPart } from '../tree/coercion.ts';
 import { distinctStruct } from '../tree/distinct-struct.ts';
 import { pathsInSubqueries } from '../tree/query-reads.ts';
-import { emptyScope, foldName, type NamedValue, type Scope } from '../tree/scope.ts';
+import { emptyScope, foldName, type NamedValue, onlySelected, type Scope } from '../tree/scope.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import type { Expression, OrderItem, Select, WindowSpec } from '../tree/syntax-tree.ts';
 import { typeName } from '../tree/types.ts';
@@ -26,7 +26,6 @@ import { bindSelectList, type SelectedItem } from './bind-select-list.ts';
 import { bindUnusedWindows } from './bind-window.ts';
 import { inferredKeys, refuseUngrouped } from './grouping.ts';
 import { guardBranches, guardGroups } from './guard-branches.ts';
-import { onlySelected } from './only-selected.ts';
 import { bindOrderKey, isPlainLiteral, orderTerm, outputIndex, refuseOrder } from './order-term.ts';
 import { refuseWithoutFrom } from './refuse-without-from.ts';
 
