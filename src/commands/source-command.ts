@@ -141,7 +141,7 @@ async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOp
     : `npm run endpoint -- new ${name}.first --from ${name}`;
   print(
     { written: path, rows: found.rows, next },
-    `${path} is written, from ${found.rows} rows. ${isLoaded ? 'Gateways that run make its table' : 'A gateway that runs reads it at its next start'}. Next: ${next}`,
+    `${path} is written, from ${found.rows} rows. ${isLoaded ? 'Gateways that run make its table' : 'Gateways that run open its files'}. Next: ${next}`,
   );
   return true;
 }

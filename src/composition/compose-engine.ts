@@ -4,8 +4,16 @@ import type { Clock } from '../base/clock.ts';
 import { isEmulator } from '../bigquery/client/emulator-endpoint.ts';
 import { readTableMapping, type TableMapping } from '../bigquery/client/table-mapping.ts';
 import { repairReplicas } from '../duckdb/data-folder/repair-replicas.ts';
-import { createDuckDbEngine } from '../duckdb/duckdb-engine.ts';
-import { namesOf, readSourceFolder, type SourceFolder } from '../endpoints/sources.ts';
+import { createDuckDbEngine, type DuckDbEngine } from '../duckdb/duckdb-engine.ts';
+import {
+  namesOf,
+  readNewSourceTexts,
+  readSourceFolder,
+  readSourceTexts,
+  type SourceFolder,
+  type SourceTexts,
+} from '../endpoints/sources.ts';
+import { watchFolder } from '../endpoints/watch-folder.ts';
 import { keepWindows } from '../engine/bound-window.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
@@ -21,6 +29,8 @@ type EngineDeps = {
   readonly emit: (event: GatewayEvent) => void;
   /** Replaces the engine that the configuration names. */
   readonly engine?: Engine | undefined;
+  /** Whether sources that are added while it runs are read. Default false. */
+  readonly followsSources?: boolean;
   /** Whether an unreadable table of the warehouse is an error, and advice on table layouts is emitted. Default false. */
   readonly isThorough?: boolean;
 };
@@ -31,7 +41,8 @@ export async function openEngine(config: Config, deps: EngineDeps): Promise<Engi
 }
 
 /** Opens the engine for a process that serves: if a file of the database can't be opened, it is set aside and the other one is served. */
-export async function openServingEngine(config: Config, deps: EngineDeps): Promise<Engine> {
+export async function openServingEngine(config: Config, given: EngineDeps): Promise<Engine> {
+  const deps = { ...given, followsSources: true };
   try {
     return await openEngine(config, deps);
   } catch (error) {
@@ -43,12 +54,16 @@ export async function openServingEngine(config: Config, deps: EngineDeps): Promi
   }
 }
 
-async function openAdapter(config: Config, { clock, emit, isThorough }: EngineDeps): Promise<Engine> {
-  const folder = readSourceFolder(config.SOURCES_DIR);
+async function openAdapter(
+  config: Config,
+  { clock, emit, followsSources = false, isThorough }: EngineDeps,
+): Promise<Engine> {
+  const texts = readSourceTexts(config.SOURCES_DIR);
+  const folder = readSourceFolder(config.SOURCES_DIR, texts);
   const { sources } = folder;
   const maxResultBytes = config.MAX_RESULT_MB * 1024 * 1024;
   if (config.ENGINE === 'duckdb') {
-    return createDuckDbEngine({
+    const engine = await createDuckDbEngine({
       databasePath: databasePath(config),
       sources,
       clock,
@@ -60,6 +75,7 @@ async function openAdapter(config: Config, { clock, emit, isThorough }: EngineDe
       maxResultBytes,
       takesPostgresCasts: config.COMPAT === 'logflare',
     });
+    return followsSources ? followSources(engine, config.SOURCES_DIR, texts) : engine;
   }
   // Loaded only when needed: Google's client takes longer to load than the rest of the gateway.
   const { createBigQueryEngine } = await import('../bigquery/bigquery-engine.ts');
@@ -91,6 +107,35 @@ async function openAdapter(config: Config, { clock, emit, isThorough }: EngineDe
     await engine.close();
     throw error;
   }
+}
+
+/** Milliseconds between two attempts to give new sources to an engine whose processes can't start now. */
+const retryMs = 10_000;
+
+/** Gives an engine the sources that are added while it runs; from then on they stay as they were read. */
+function followSources(engine: DuckDbEngine, directory: string, atStart: SourceTexts): Engine {
+  let known = atStart;
+  let isBehind = false;
+  const watcher = watchFolder(directory, {
+    async onChange() {
+      const added = readNewSourceTexts(directory, known);
+      if (added.length === 0) return;
+      const all = [...known, ...added];
+      isBehind = true;
+      await engine.takeSources(readSourceFolder(directory, all).sources);
+      [known, isBehind] = [all, false];
+    },
+    // The engine reports processes that end, and whoever watches the files a folder that can't be read.
+    onFailed: () => undefined,
+    retry: { everyMs: retryMs, isNeeded: () => isBehind },
+  });
+  return {
+    ...engine,
+    close() {
+      watcher.close();
+      return engine.close();
+    },
+  };
 }
 
 /**

@@ -209,7 +209,7 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
   const { clock, emit } = deps;
   await mkdir(config.DATA_DIR, { recursive: true, mode: dataFolderMode });
   const engine = guardEngine(await openServingEngine(config, deps), { clock, emit });
-  const sourceWatch = watchSources(config.SOURCES_DIR, emit, { makesTables: config.ENGINE === 'duckdb' });
+  const sourceWatch = watchSources(config.SOURCES_DIR, emit, { takesNew: config.ENGINE === 'duckdb' });
   const endpoints = await createEndpointRegistry({
     directory: config.SQL_DIR,
     check: definition =>

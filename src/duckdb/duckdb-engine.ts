@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
@@ -51,7 +52,11 @@ type DuckDbEngineOptions = {
 };
 
 /** The embedded engine, and the ids of its processes, the oldest first. */
-export type DuckDbEngine = Engine & { readonly pids: readonly number[] };
+export type DuckDbEngine = Engine & {
+  readonly pids: readonly number[];
+  /** Reads these sources from now on, those whose files are read in place too. @throws EngineGoneError if no process can start with them */
+  takeSources(sources: readonly Source[]): Promise<void>;
+};
 
 /** Maximum compiled statements that are kept. */
 const maxCompiled = 500;
@@ -77,8 +82,9 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
   const { clock, emit, graceMs = 1000 } = options;
   await removeLeftSpills(options.databasePath);
   const queue = createFairQueue(queueOptions(options));
+  let settings = engineSettings(options);
   const pool = createEnginePool({
-    settings: engineSettings(options),
+    settings,
     maxProcesses: options.maxConcurrentQueries ?? 4,
     emit,
   });
@@ -158,6 +164,16 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       const { tables } = await tablesNow(pool, emit);
       const catalog = new Map(tables.map(table => [table.name, table]));
       return listSubsets({ sql, catalog, ...declarationsOf(parameters) });
+    },
+    async takeSources(sources) {
+      const next = engineSettings({ ...options, sources });
+      if (isDeepStrictEqual(next, settings)) return;
+      const { problems: found } = await pool.renew(next);
+      const before = new Set(settings.sources.map(({ name }) => name));
+      settings = next;
+      for (const problem of found) {
+        if (!before.has(problem.source)) emit({ type: 'source.unreadable', ...problem });
+      }
     },
     tablesVersion: async () => (await tablesNow(pool, emit)).version,
     usage: () => ({ waiting: queue.waiting(), memoryBytes: residentBytes(pool.pids) }),

@@ -14,6 +14,12 @@ export type EnginePool = {
   catalog(): Promise<Catalog>;
   /** The ids of the processes, the oldest first. */
   readonly pids: readonly number[];
+  /**
+   * Replaces the processes with ones of other settings once the first of these is ready; running queries end in theirs.
+   * @returns the tables of the new process
+   * @throws EngineGoneError if it can't start: the settings stay as they were
+   */
+  renew(settings: EngineSettings): Promise<Catalog>;
   close(): Promise<void>;
 };
 
@@ -31,10 +37,13 @@ type Idle = { readonly child: EngineChild; readonly timer: NodeJS.Timeout };
 
 /** Makes an empty pool: the first task starts a process. */
 export function createEnginePool(options: PoolOptions): EnginePool {
-  const { settings, maxProcesses, emit, idleMs = 60_000 } = options;
+  const { maxProcesses, emit, idleMs = 60_000 } = options;
+  let { settings } = options;
   const living = new Set<EngineChild>();
   /** Processes that were asked to end and have not ended yet. */
   const ending = new Set<EngineChild>();
+  /** Processes with earlier settings: each ends after its query. */
+  const outdated = new WeakSet<EngineChild>();
   let idle: Idle[] = [];
   let isClosed = false;
 
@@ -69,7 +78,7 @@ export function createEnginePool(options: PoolOptions): EnginePool {
     // It may have been killed, for taking too long, just as its task ended.
     if (child.isGone && living.has(child)) end(child);
     if (!living.has(child)) return;
-    if (child.isWorn) {
+    if (child.isWorn || outdated.has(child)) {
       end(child);
       // Started now, so that the next query need not wait.
       if (living.size === 0) giveBack(start());
@@ -105,8 +114,25 @@ export function createEnginePool(options: PoolOptions): EnginePool {
   return {
     use,
     catalog() {
-      const [any] = living;
+      const any = [...living].find(child => !outdated.has(child));
       return any ? any.catalog : use(child => child.catalog);
+    },
+    async renew(next) {
+      const [before, old] = [settings, [...living]];
+      settings = next;
+      const child = start();
+      try {
+        return await child.catalog;
+      } catch (error) {
+        settings = before;
+        throw error;
+      } finally {
+        if (settings === next) {
+          for (const each of old) outdated.add(each);
+          for (const { child: each } of idle) if (outdated.has(each)) end(each);
+        }
+        giveBack(child);
+      }
     },
     get pids() {
       return [...living].flatMap(({ pid }) => pid ?? []);

@@ -200,6 +200,20 @@ export function readSourceFolder(
 }
 
 /**
+ * Reads the files of sources that were added after others were read.
+ * @returns those that are valid: others wait
+ */
+export function readNewSourceTexts(directory: string, known: SourceTexts): SourceTexts {
+  const before = new Set(known.map(({ file }) => file));
+  const added = readSourceTexts(directory).filter(({ file }) => !before.has(file));
+  if (added.length === 0) return [];
+  const valid = new Set(
+    readSourceFolder(directory, [...known, ...added]).sources.map(({ name }) => `${name}.yaml`),
+  );
+  return added.filter(({ file }) => valid.has(file));
+}
+
+/**
  * Reads the sources of a folder without broken files.
  * @throws AggregateError with a line for each problem of each file
  */

@@ -18,7 +18,7 @@ export type SourceWatch = {
 export function watchSources(
   directory: string,
   emit: (event: EndpointEvent) => void,
-  { makesTables }: { readonly makesTables: boolean },
+  { takesNew }: { readonly takesNew: boolean },
 ): SourceWatch {
   let broken: readonly DefinitionError[] = [];
   const look = () => {
@@ -47,7 +47,8 @@ export function watchSources(
         if (table === undefined || namesAtStart.has(table)) return problem;
         const source = readSourceFolder(directory).sources.find(({ name }) => name === table);
         if (!source) return problem;
-        const until = makesTables && !source.files ? 'its table is being made' : 'a restart makes its table';
+        const made = source.files ? 'its files are being opened' : 'its table is being made';
+        const until = takesNew ? made : 'a restart makes its table';
         return { ...problem, message: `${problem.message}; the source came after the start: ${until}` };
       });
       return new DefinitionError(error.file, problems);

@@ -9,7 +9,12 @@ import { childEnvironment } from '../base/child-environment.ts';
 import { GatewayError } from '../base/errors.ts';
 import { createPermits } from '../base/turns.ts';
 import { lowerPriority } from '../duckdb/lower-priority.ts';
-import { readSourceFolder, readSourceTexts, type SourceTexts } from '../endpoints/sources.ts';
+import {
+  readNewSourceTexts,
+  readSourceFolder,
+  readSourceTexts,
+  type SourceTexts,
+} from '../endpoints/sources.ts';
 import type { Sample } from '../sample/write-sample.ts';
 import type { Acceptance } from './accept-rows.ts';
 import { createRowsList, type RowsFile, rowsFolderOf, senderMark } from './accepted-rows.ts';
@@ -39,7 +44,7 @@ export type Loader = {
   /** Removes rows that exceed their source's retention at a time, in milliseconds since 1970. */
   retain(nowMs: number): void;
   /**
-   * Reads the files of newly added sources, and makes their tables. Broken files, and sources that read files in place, wait for the next start.
+   * Reads the files of newly added sources, and makes the tables of those that read no files in place. Broken files wait.
    * @returns the texts of all sources; undefined if there is no new file
    */
   takeNewSources(): SourceTexts | undefined;
@@ -142,10 +147,11 @@ export function createLoader(options: LoaderOptions): Loader {
     bringSample: sample => running().send({ type: 'sample', sample }),
     takeNewSources() {
       if (isClosed) return undefined;
-      const added = newTables(sourcesDirectory, sourceTexts);
+      const added = readNewSourceTexts(sourcesDirectory, sourceTexts);
       if (added.length === 0) return undefined;
       sourceTexts = [...sourceTexts, ...added];
-      running().send({ type: 'new sources', texts: sourceTexts });
+      const { sources } = readSourceFolder(sourcesDirectory, added);
+      if (sources.some(({ files }) => !files)) running().send({ type: 'new sources', texts: sourceTexts });
       return sourceTexts;
     },
     repair(place) {
@@ -179,16 +185,6 @@ function createWaitingCheck(folder: string, maxBytes = 512 * 1024 * 1024): (send
     if (isOver(files, 1) && isOver(own, ownShare))
       throw new GatewayError('overloaded', 'Too many rows wait to be stored; try again in a moment');
   };
-}
-
-/** The files of newly added sources that are valid and are tables. */
-function newTables(directory: string, known: SourceTexts): SourceTexts {
-  const before = new Set(known.map(({ file }) => file));
-  const fresh = readSourceTexts(directory).filter(({ file }) => !before.has(file));
-  if (fresh.length === 0) return [];
-  const { sources } = readSourceFolder(directory, [...known, ...fresh]);
-  const tables = new Set(sources.filter(({ files }) => !files).map(({ name }) => `${name}.yaml`));
-  return fresh.filter(({ file }) => tables.has(file));
 }
 
 /** A request whose rows are being received; `reject` ends it. */

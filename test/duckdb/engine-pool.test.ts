@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openForWriting } from '../../src/duckdb/database.ts';
@@ -44,7 +44,8 @@ async function openPool({
     (await readdir(dirname(databasePath))).filter(
       name => name.endsWith('.tmp') && name !== 'logs.duckdb.tmp',
     );
-  return { pool, events, run, spills, types: () => events.map(({ type }) => type) };
+  const settings = engineSettings(databasePath);
+  return { pool, settings, events, run, spills, types: () => events.map(({ type }) => type) };
 }
 
 test('queries that come one after the other run in one process', async () => {
@@ -171,4 +172,41 @@ test('starts no process once it is closed', async () => {
 test('a statement whose time is over already is not run', async () => {
   const { run } = await openPool();
   await expect(run(answer, AbortSignal.abort(new Error('late')))).rejects.toThrow('late');
+});
+
+test('with other settings queries run in new processes, and one that runs already ends in its own', async () => {
+  const { pool, settings, run } = await openPool();
+  const file = join(await temporaryDirectory(), 'numbers.json');
+  await writeFile(file, '{"n":7}');
+  const files = { paths: [file], format: 'json' } as const;
+  const gone = { paths: [`${file}.gone`], format: 'json' } as const;
+  const sources = [
+    { name: 'gone', columns: { n: 'INT64' }, files: gone },
+    { name: 'numbers', columns: { n: 'INT64' }, files },
+  ] as const;
+  const leaving = new AbortController();
+  const begun = Promise.withResolvers<number>();
+  const running = run(endless, leaving.signal, 10_000, begun.resolve);
+  const old = await begun.promise;
+  const catalog = await pool.renew({ ...settings, sources });
+  expect([catalog.tables.map(({ name }) => name), catalog.problems.map(({ source }) => source)]).toEqual([
+    ['numbers'],
+    ['gone'],
+  ]);
+  expect((await pool.catalog()).version).toBe(catalog.version);
+  expect(await run('SELECT n::VARCHAR FROM numbers')).toBe('[7]');
+  expect(pool.pids).toContain(old);
+  leaving.abort();
+  await expect(running).rejects.toThrow();
+  expect(pool.pids).not.toContain(old);
+  expect(await run('SELECT n::VARCHAR FROM numbers')).toBe('[7]');
+});
+
+test('processes that can not start with other settings change nothing', async () => {
+  const { pool, settings, run } = await openPool();
+  await run(answer);
+  const [pid] = pool.pids;
+  await expect(pool.renew({ ...settings, macros: ['nonsense'] })).rejects.toThrow(EngineGoneError);
+  expect(await run(answer)).toBe('[42]');
+  expect(pool.pids).toEqual([pid]);
 });

@@ -97,7 +97,7 @@ test('what is wrong with a saved query or a source is said by its place, and the
   expect((await gateway.get('/api/endpoints/query/logs.all?project=x')).status).toBe(200);
   await writeFile(file, text);
   await expect.poll(() => metric('sources_broken')).toBe(0);
-  // What reads files in place is opened at the start.
+  // The one file of the source is not there.
   const late = 'name: late\nfiles: [late.csv]\ncolumns: { n: INT64 }\n';
   await writeFile(join(gateway.directory, 'sources', 'late.yaml'), late);
   const query = `/*
@@ -116,7 +116,7 @@ select n from \`late\``;
   await expect
     .poll(message)
     .toContain(
-      'late.sql:8: sql: Table not found: late at [8:15]; the source came after the start: a restart makes its table',
+      'late.sql:8: sql: Table not found: late at [8:15]; the source came after the start: its files are being opened',
     );
   for (const left of ['sources/late.yaml', 'sql/late.sql']) await rm(join(gateway.directory, left));
   await expect.poll(() => metric('endpoints_broken')).toBe(1);

@@ -234,3 +234,21 @@ test('a source that is added while the gateway serves takes rows, and saved quer
   await writeFile(join(gateway.directory, 'sql', 'shop.late.sql'), query('shop.late', 4, 0, 'shop.late'));
   await sees('shop.late', [{ state: 'open', orders: 1, lines: 0 }]);
 });
+
+test('a source of files that is added while the gateway serves is read by saved queries, also beside one whose files are missing', async () => {
+  const add = (name: string, files: string) =>
+    writeFile(
+      join(gateway.directory, 'sources', `${name}.yaml`),
+      `${table(name)}files: [${join(gateway.directory, files)}]\n`,
+    );
+  await writeFile(join(gateway.directory, 'late.ndjson'), '{"order_id":1,"state":"open"}\n');
+  await add('shop.missing', 'missing.ndjson');
+  await add('shop.read', 'late.ndjson');
+  await expect
+    .poll(() => gateway.events)
+    .toContainEqual(expect.objectContaining({ type: 'source.unreadable', source: 'shop.missing' }));
+  await writeFile(join(gateway.directory, 'sql', 'shop.read.sql'), query('shop.read', 5, 0, 'shop.read'));
+  await sees('shop.read', [{ state: 'open', orders: 1, lines: 0 }]);
+  expect((await post('shop.read', [{ order_id: 2 }])).status).toBe(400);
+  expect(await ask('shop.late')).toHaveLength(1);
+});

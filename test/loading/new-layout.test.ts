@@ -98,7 +98,7 @@ test('a start over rows in two files has the tables and columns of sources that 
   expect(await folder.ask('SELECT n FROM "shop.visits"')).toEqual([]);
 });
 
-test('a source that comes while rows are taken has its table at once; one that is wrong, or reads files, waits for a start', async () => {
+test('a source that comes while rows are taken has its table at once, one that is wrong waits until it is right, and one that reads files has none', async () => {
   const directory = await temporaryDirectory();
   const databasePath = join(directory, 'logs.duckdb');
   const sourcesDirectory = join(directory, 'sources');
@@ -116,14 +116,19 @@ test('a source that comes while rows are taken has its table at once; one that i
     );
   expect(loader.takeNewSources()).toBeUndefined();
   await write('broken', 'columns: { n: INT65 }\n');
+  expect(loader.takeNewSources()).toBeUndefined();
   await write('files', 'files: [a.csv]\ncolumns: { n: INT64 }\n');
   await write('first', 'columns: { n: INT64, other: STRING }\n');
-  expect(loader.takeNewSources()).toBeUndefined();
+  expect(loader.takeNewSources()?.map(({ file }) => file)).toEqual(['first.yaml', 'files.yaml']);
   await write('second', 'columns: { n: INT64 }\n');
-  expect(loader.takeNewSources()?.map(({ file }) => file)).toEqual(['first.yaml', 'second.yaml']);
+  expect(loader.takeNewSources()?.map(({ file }) => file)).toEqual([
+    'first.yaml',
+    'files.yaml',
+    'second.yaml',
+  ]);
   await expect.poll(tables).toEqual([['first'], ['second']]);
   await write('broken', 'columns: { n: INT64 }\n');
-  expect(loader.takeNewSources()).toHaveLength(3);
+  expect(loader.takeNewSources()).toHaveLength(4);
   const rows = Readable.from([Buffer.from('{"n":1}')]);
   expect(await loader.load('broken', rows)).toMatchObject({ rows: 1 });
   await expect.poll(tables).toEqual([['broken'], ['first'], ['second']]);
