@@ -78,6 +78,7 @@ const minMemoryMb = 128;
  * interrupted and killed, and shares memory with no other query. Resolves once the database is open.
  * @throws Error if the database can't be opened
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the methods of one engine
 export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<DuckDbEngine> {
   const { clock, emit, graceMs = 1000 } = options;
   await removeLeftSpills(options.databasePath);

@@ -36,6 +36,7 @@ type PoolOptions = {
 type Idle = { readonly child: EngineChild; readonly timer: NodeJS.Timeout };
 
 /** Makes an empty pool: the first task starts a process. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over one set of processes
 export function createEnginePool(options: PoolOptions): EnginePool {
   const { maxProcesses, emit, idleMs = 60_000 } = options;
   let { settings } = options;

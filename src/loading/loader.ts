@@ -150,8 +150,7 @@ export function createLoader(options: LoaderOptions): Loader {
       const added = readNewSourceTexts(sourcesDirectory, sourceTexts);
       if (added.length === 0) return undefined;
       sourceTexts = [...sourceTexts, ...added];
-      const { sources } = readSourceFolder(sourcesDirectory, added);
-      if (sources.some(({ files }) => !files)) running().send({ type: 'new sources', texts: sourceTexts });
+      if (hasTables(sourcesDirectory, added)) running().send({ type: 'new sources', texts: sourceTexts });
       return sourceTexts;
     },
     repair(place) {
@@ -163,6 +162,11 @@ export function createLoader(options: LoaderOptions): Loader {
       await child?.end();
     },
   };
+}
+
+/** Whether some of the sources are tables of the database. */
+function hasTables(directory: string, texts: SourceTexts): boolean {
+  return readSourceFolder(directory, texts).sources.some(({ files }) => !files);
 }
 
 /** Writes a body into a file, unless its place is given to another request. */
