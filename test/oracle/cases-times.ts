@@ -3,6 +3,8 @@ import type { CaseGroup } from './case-group.ts';
 /** Dates, times, time zones and intervals; tables of units are in unit-cases.ts. */
 export const timeCases: CaseGroup = {
   same: [
+    "safe.datetime('bad')",
+    "safe.datetime('2020-01-01')",
     "1 + date '2026-01-15'",
     "safe.date_add(date '9999-12-31', interval 0 day)",
     "generate_date_array(date '2026-01-01', date '2026-02-01', interval '1' week)",
@@ -94,6 +96,8 @@ export const timeCases: CaseGroup = {
     "time_add(time '10:11:12', interval 1 hour)",
   ],
   fail: [
+    "safe.datetime('bad', 'UTC')",
+    "safe.date('bad')",
     "extract(year from date_add(date '9999-12-31', interval 1 day))",
     "cast(date_sub(date '0001-01-01', interval 1 month) as string)",
     "date_add(date '9999-12-31', interval 1 day) > date '2026-01-01'",

@@ -182,7 +182,7 @@ const aggregates = [
   spelled('approx_quantiles({int}, 2)[offset(0)]', 'min({1})'),
   spelled('approx_quantiles({float}, 4)[offset(4)]', 'max({1})'),
   spelled('array_length(approx_top_count({text}, 100))', 'nullif(count(distinct {1}) + if(countif({1} is null) > 0, 1, 0), 0)'),
-  spelled('array_length(approx_top_sum({text}, abs({int}), 100))', 'nullif(count(distinct {1}) + if(countif({1} is null) > 0, 1, 0), 0)'),
+  spelled('array_length(approx_top_sum({text}, abs({int}), 100))', 'nullif(count(distinct {1}) + if(countif({1} is null) > 0, 1, 0) + 0 * count(abs({2})), 0)'),
   spelled('hll_count.extract(hll_count.init({int}))', 'count(distinct {1})'),
     'sum({int})', 'sum(distinct {int})', 'avg(distinct {int})', 'count(distinct {int})', 'countif({bool})', 'bit_and({int})', 'bit_or({int})',
     'bit_xor({int})', 'bit_xor(distinct {int})', 'var_samp({int})', 'var_pop({int})', 'variance({int})', 'stddev({int})', 'stddev_pop({int})', 'stddev_samp(distinct {int})',

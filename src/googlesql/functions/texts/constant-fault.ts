@@ -42,10 +42,13 @@ export function constantFault({ arguments: values }: CallSyntax, name: string): 
   }
   const zone = zoneIndexes[name];
   if (zone === undefined) return undefined;
-  const kind = values.length === 1 ? name : 'DATETIME';
+  const isAlone = values.length === 1;
+  const readsText = name === 'TIMESTAMP' || (name === 'DATETIME' && isAlone);
   return (
     find(zone, isZoneFault, 'UTC') ??
-    (name === 'TIMESTAMP' ? find(0, text => readTemporal(text, kind) === undefined, '1970-01-01') : undefined)
+    (readsText
+      ? find(0, text => readTemporal(text, isAlone ? name : 'DATETIME') === undefined, '1970-01-01')
+      : undefined)
   );
 }
 
