@@ -4,7 +4,17 @@ import type { CacheRequest } from '../../src/cache/cache-request.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
-import { ask, countingRequest, keyOf, lifetimes, never, openCache, rowsOf, settle } from './open-cache.ts';
+import {
+  ask,
+  countingRequest,
+  keyOf,
+  lifetimes,
+  never,
+  openCache,
+  rowsOf,
+  settle,
+  withLateReads,
+} from './open-cache.ts';
 
 const second = 1000;
 const fails = (code: 'engine_failed' | 'invalid_query') => () =>
@@ -482,14 +492,7 @@ describe("a gateway's memory", () => {
     const { request } = countingRequest('a');
     await ask(other, request);
     const gate = Promise.withResolvers<void>();
-    const late: Store = {
-      ...store,
-      async read(...args) {
-        const read = await store.read(...args);
-        await gate.promise;
-        return read;
-      },
-    };
+    const late = withLateReads(store, gate.promise);
     const gateway = openCache({ clock, store: late });
     const reading = ask(gateway, request);
     await settle();

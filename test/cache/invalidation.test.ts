@@ -3,7 +3,7 @@ import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
-import { ask, countingRequest, never, openCache, settle } from './open-cache.ts';
+import { ask, countingRequest, never, openCache, settle, withLateReads } from './open-cache.ts';
 
 let clock: StandingClock;
 beforeEach(() => {
@@ -39,14 +39,7 @@ describe('invalidation', () => {
   test('of an endpoint is not undone by an answer of the store that was on its way', async () => {
     const gate = Promise.withResolvers<void>();
     const store = createMemoryStore({ maxBytes: 1e6, clock });
-    const late: Store = {
-      ...store,
-      async read(...args) {
-        const read = await store.read(...args);
-        await gate.promise;
-        return read;
-      },
-    };
+    const late = withLateReads(store, gate.promise);
     const other = openCache({ clock, store });
     const { request } = countingRequest('a');
     await other.cache.invalidateGroup('counting', 'group');

@@ -96,3 +96,15 @@ export async function ask({ cache }: Pick<OpenCache, 'cache'>, request: CacheReq
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise(resolve => setImmediate(resolve));
 }
+
+/** A store whose reads have been made, but arrive only once a gate is open. */
+export function withLateReads(store: Store, gate: Promise<void>): Store {
+  return {
+    ...store,
+    async read(...args) {
+      const read = await store.read(...args);
+      await gate;
+      return read;
+    },
+  };
+}
