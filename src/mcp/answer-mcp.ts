@@ -6,7 +6,7 @@ import { GatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
 import { createSharedTurns } from '../base/turns.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
-import { chooseEncoding, encodeBody } from '../http-messages/content-negotiation.ts';
+import { chooseEncoding, encodeBody, preferredType } from '../http-messages/content-negotiation.ts';
 import { maxBodyBytes } from '../http-messages/http-limits.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
@@ -18,7 +18,7 @@ import { createMcpServer } from './mcp-server.ts';
  * Answers `POST /mcp`: one message of the Model Context Protocol over its streamable HTTP transport, without a session.
  * Source: modelcontextprotocol.io, specification 2025-11-25, "Transports".
  * @param origins those of the CORS policy
- * @throws GatewayError `forbidden`, `unauthorized`, `too_many_requests`, `body_too_large`, `deadline_exceeded`
+ * @throws GatewayError `forbidden`, `unauthorized`, `too_many_requests`, `not_acceptable`, `body_too_large`, `deadline_exceeded`
  */
 export async function answerMcp(
   deps: PipelineDeps,
@@ -31,6 +31,9 @@ export async function answerMcp(
   const caller = await deps.tokens.authenticate(headers.credentials);
   countRequests(caller.meter, 1);
   facts.tokenId = caller.tokenId;
+  if (!preferredType(request.headers.accept, mediaTypes)) {
+    throw new GatewayError('not_acceptable', 'Accept excludes application/json');
+  }
   const text = await context.readBody(maxBodyBytes);
   await sharedTurn(caller.tokenId);
   // One request, one query: batches left the protocol in 2025.
@@ -116,12 +119,20 @@ function requireOrigin(origin: string | undefined, origins: readonly string[]): 
   );
 }
 
-/** The headers that the transport reads. */
-const transportHeaders = ['accept', 'content-type', 'mcp-protocol-version'] as const;
+/** The media type of an answer, by the range in the client's Accept header. */
+const mediaTypes = new Map(
+  ['application/json', 'application/*', '*/*'].map(range => [range, 'application/json']),
+);
 
-/** The request as the library reads it, which gets its message beside it. */
+/** The headers that the transport reads, besides Accept. */
+const transportHeaders = ['content-type', 'mcp-protocol-version'] as const;
+
+/**
+ * The request as the library reads it, which gets its message beside it. The library refuses a client that names no stream of events,
+ * and so whoever sends any type; here no answer is one.
+ */
 function webRequest({ request }: RequestContext): Request {
-  const headers = new Headers();
+  const headers = new Headers({ accept: 'application/json, text/event-stream' });
   for (const name of transportHeaders) {
     const value = request.headers[name];
     if (value !== undefined) headers.set(name, String(value));

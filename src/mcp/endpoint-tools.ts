@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import { parseExactJson } from '../base/exact-json.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
@@ -20,8 +21,19 @@ export function toolsOf(listed: ListedEndpoint): EndpointTool[] {
   return listed.subsets ? [saved, { tool: sqlTool(listed), listed, takesSql: true }] : [saved];
 }
 
-/** Names of tools consist of letters, digits, `_` and `-`. They are unique because two saved queries with one GraphQL name are refused. */
-const toolName = (name: string) => name.replaceAll('.', '_');
+/** Maximum characters of a tool's name without `_sql`: models' programming interfaces take 64. */
+const maxToolName = 60;
+
+/**
+ * Names of tools consist of letters, digits, `_` and `-`. They are unique because two saved queries with one GraphQL name are refused; a
+ * long one is cut, and ends with a hash of the whole.
+ */
+function toolName(name: string): string {
+  const tool = name.replaceAll('.', '_');
+  if (tool.length <= maxToolName) return tool;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  return `${tool.slice(0, maxToolName - 9)}_${hash}`;
+}
 
 const sqlToolName = (name: string) => `${toolName(name)}_sql`;
 

@@ -12,9 +12,9 @@ const columns: readonly Column[] = Array.from({ length: 20 }, (_, n) => ({
   mode: 'NULLABLE',
 }));
 const nameOf = (n: number) => `report.number-${String(n).padStart(4, '0')}`;
-const sqlOf = (n: number) => `/*
+const sqlOf = (name: string, n: number) => `/*
 id: 00000000-0000-4000-8000-${String(n).padStart(12, '0')}
-name: ${nameOf(n)}
+name: ${name}
 description: Number ${n}.
 parameters:
   project: { type: string, required: true, description: Reference of the project. }
@@ -31,10 +31,13 @@ beforeAll(async () => {
       describe: async () => columns,
       run: async () => ({ columns, rowsJson: Buffer.from('[]'), rowCount: 0 }),
     },
-    sqlFiles: Object.fromEntries(Array.from({ length: count }, (_, n) => [`${nameOf(n)}.sql`, sqlOf(n)])),
+    sqlFiles: Object.fromEntries([...names, ...longNames].map((name, n) => [`${name}.sql`, sqlOf(name, n)])),
   });
   return gateway.close;
 });
+
+/** Two names of 128 characters that differ in the last one. */
+const longNames = ['a', 'b'].map(last => `${'long.'.repeat(25)}12${last}`);
 
 const names = Array.from({ length: count }, (_, n) => nameOf(n));
 
@@ -65,10 +68,25 @@ test('agents get the tools of many saved queries, and can call each', async () =
   );
 });
 
+test('no tool has a name that is longer than models take', async () => {
+  const client = await connect();
+  const tools = (await client.listTools()).tools.map(({ name }) => name);
+  const long = tools.filter(name => name.startsWith('long_'));
+  expect(new Set(long).size).toBe(4);
+  for (const name of tools) expect(name).toMatch(/^[\w-]{1,64}$/);
+  for (const name of long) {
+    const answer = await client.callTool({
+      name,
+      arguments: { project: 'x', ...(name.endsWith('_sql') && { sql: 'select 1' }) },
+    });
+    expect(answer).toMatchObject({ structuredContent: { rows: [] } });
+  }
+});
+
 test('contract 11.2: many who list many saved queries hold the event loop for no more than one does', async () => {
   const list = () => fetch(`${gateway.origin}/api/endpoints`, { headers: { 'x-api-key': testToken } });
   const listed = await (await list()).json();
-  expect(listed.endpoints.map(({ name }: { name: string }) => name)).toEqual(names);
+  expect(listed.endpoints.map(({ name }: { name: string }) => name)).toEqual([...longNames, ...names]);
   // Their bodies are not read: this process is the client, too.
   const { turnMs } = await longestTurn(async () => {
     const all = await Promise.all(Array.from({ length: 20 }, list));

@@ -397,8 +397,15 @@ describe('attacks', () => {
     expect(await status({ method: 'DELETE' })).toBe(405);
     expect((await post('x'.repeat(1_100_000))).status).toBe(413);
     expect((await post(list, { 'content-type': 'text/plain' })).status).toBe(415);
-    expect((await post(list, { accept: 'application/json' })).status).toBe(406);
     expect((await post(list, { 'mcp-protocol-version': '1999-01-01' })).status).toBe(400);
+  });
+
+  test('whoever takes JSON gets it, whatever else is accepted', async () => {
+    for (const accept of ['*/*', 'application/json', 'application/json;q=0.5, text/event-stream', '']) {
+      expect([accept, (await post(list, { accept })).status]).toEqual([accept, 200]);
+    }
+    const answer = await post(list, { accept: 'text/event-stream' });
+    expect([answer.status, answer.error.code]).toEqual([406, 'not_acceptable']);
   });
 
   test('a notification is accepted without an answer', async () => {
