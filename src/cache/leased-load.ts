@@ -13,6 +13,7 @@ import { decodeFailure, encodeFailure, tooLargePayload } from './failure-payload
 import { keptMs, type Lifetimes } from './freshness.ts';
 import type { Budget, GuardedStore } from './guarded-store.ts';
 import type { Notifier } from './notifier.ts';
+import { minLeftMs } from './single-flight.ts';
 
 /** Milliseconds a lease lasts: after that time without an extension, a waiter takes over. */
 const leaseMs = 3000;
@@ -64,8 +65,8 @@ export type Loaded = {
 
 /**
  * Gets the next entry of a key. Only one gateway makes it: the holder of the lease runs the query, and the others wait for its
- * message. If the holder dies, or its query is refused for a lower limit of bytes than theirs, one of them takes over. Without a
- * store each gateway runs its own query.
+ * message. If the holder dies, its query is refused for a lower limit of bytes than theirs, or its time is over long before theirs, one of them
+ * takes over. Without a store each gateway runs its own query.
  * @throws GatewayError of the query, wherever it ran; `deadline_exceeded` after `waitMs`; the signal's reason
  */
 export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOptions): Promise<Loaded> {
@@ -77,6 +78,10 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
   const waitTimer = setTimeout(() => {
     isOver = true;
   }, options.waitMs);
+  let isNearlyOver = false;
+  const nearlyTimer = setTimeout(() => {
+    isNearlyOver = true;
+  }, options.waitMs - minLeftMs);
   let { known } = options;
   let waiting: Span | undefined;
   const wait = notifier.join(key.digest);
@@ -111,10 +116,13 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
         woken.type === 'released'
           ? decodeFailure(woken.failurePayload, options.load.maxBytesBilled)
           : undefined;
-      if (failure) throw failure;
+      // Its time was that of its first caller; here a caller may have more left (decision 108).
+      const isOfFirst = failure?.code === 'deadline_exceeded' && !isNearlyOver;
+      if (failure && !isOfFirst) throw failure;
     }
   } finally {
     clearTimeout(waitTimer);
+    clearTimeout(nearlyTimer);
     wait.leave();
     waiting?.end();
   }

@@ -20,8 +20,16 @@ type Flight<T> = {
   readonly joined: Joined;
   /** The one in whose name it loads. */
   readonly caller: string | undefined;
+  /** When it began, as `performance.now()`. */
+  readonly startedMs: number;
   waiting: number;
 };
+
+/**
+ * Minimum milliseconds that a request must have left to run a query again that has just taken all of its time. Those that came at nearly the
+ * same time as the first one would pay for it twice, and hardly get its rows.
+ */
+export const minLeftMs = 1000;
 
 /**
  * Makes an empty registry of flights. A caller whose signal aborts leaves at once; the load goes on for the others
@@ -37,7 +45,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
       if (flights.get(key) === flight) flights.delete(key);
     };
     const result = load(cancel.signal, joined).finally(landed);
-    const flight: Flight<T> = { result, cancel, joined, caller, waiting: 0 };
+    const flight: Flight<T> = { result, cancel, joined, caller, startedMs: performance.now(), waiting: 0 };
     flights.set(key, flight);
     return flight;
   }
@@ -67,13 +75,26 @@ export function createSingleFlight<T>(): SingleFlight<T> {
   return async (key, signal, load, caller) => {
     for (;;) {
       signal.throwIfAborted();
+      const joinedMs = performance.now();
       const flight = flights.get(key) ?? start(key, load, caller);
       try {
         return await wait(key, flight, signal, caller);
       } catch (error) {
-        // It was refused because its first caller has too many requests waiting, which is no reason to refuse another caller.
-        if (flight.caller === caller || toGatewayError(error).code !== 'too_many_requests') throw error;
+        if (!isOfFirst(error, flight, { caller, joinedMs })) throw error;
       }
     }
   };
+}
+
+/** Whether a load failed for a reason of its first caller, which is no reason to refuse another one: then it is repeated. */
+function isOfFirst(
+  error: unknown,
+  flight: Pick<Flight<unknown>, 'caller' | 'startedMs'>,
+  { caller, joinedMs }: { readonly caller: string | undefined; readonly joinedMs: number },
+): boolean {
+  const { code } = toGatewayError(error);
+  // Its first caller has too many requests waiting.
+  if (code === 'too_many_requests') return flight.caller !== caller;
+  // Its time began with its first caller: this one has as much left as it came later (decision 108).
+  return code === 'deadline_exceeded' && joinedMs - flight.startedMs >= minLeftMs;
 }

@@ -158,6 +158,30 @@ describe('the gateways that wait', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  const lateFailure = '{"code":"deadline_exceeded","message":"late"}';
+
+  test('contract 11.6: run the query themselves when the time of its first caller is over and theirs is not', async () => {
+    const gateway = openCache({ clock, store: shared });
+    const { request, query } = countingRequest('a');
+    await claimForDead(request.key.digest, 600_000);
+    const asked = ask(gateway, { ...request, waitMs: 5000 });
+    await pass(3900);
+    await shared.release(request.key.digest, 'dead', lateFailure);
+    expect(await asked).toBe('miss {"result":[{"n":1}]}');
+    expect([query.runs, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+
+  test('do not run it for the last second of their own', async () => {
+    const gateway = openCache({ clock, store: shared });
+    const { request, query } = countingRequest('a');
+    await claimForDead(request.key.digest, 600_000);
+    const refused = expect(ask(gateway, { ...request, waitMs: 5000 })).rejects.toThrow('late');
+    await pass(4100);
+    await shared.release(request.key.digest, 'dead', lateFailure);
+    await refused;
+    expect([query.runs, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
   test('have their whole time even if the clock is set forward meanwhile', async () => {
     const gateway = openCache({ clock, store: shared });
     const { request } = countingRequest('a');

@@ -1,9 +1,13 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import type { JoinedCallers } from '../../src/base/turns.ts';
 import { createSingleFlight } from '../../src/cache/single-flight.ts';
 
 const never = new AbortController().signal;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 test('callers of one key share one load, callers of another do not', async () => {
   const flights = createSingleFlight<string>();
@@ -111,6 +115,48 @@ test('contract 11.1: it is repeated once for each caller, however many requests 
   const asked = await Promise.allSettled(callers.map(caller => flights('a', never, refuse, caller)));
   expect(asked.filter(({ status }) => status === 'rejected')).toHaveLength(callers.length);
   expect(loads).toBe(3);
+});
+
+test('contract 11.6: a load whose time is over is repeated for those who came a second or more after its first caller, once for all of them', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const flights = createSingleFlight<string>();
+  const over = Promise.withResolvers<string>();
+  const loaded: string[] = [];
+  const ask = (name: string, result: Promise<string>) =>
+    flights('a', never, () => {
+      loaded.push(name);
+      return result;
+    });
+  const first = ask('first', over.promise);
+  vi.advanceTimersByTime(999);
+  const same = ask('same time', over.promise);
+  vi.advanceTimersByTime(1);
+  const later = [ask('later', Promise.resolve('rows')), ask('later too', Promise.resolve('rows'))];
+  over.reject(new GatewayError('deadline_exceeded', 'late'));
+  await expect(first).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  await expect(same).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  expect(await Promise.all(later)).toEqual(['rows', 'rows']);
+  expect(loaded).toEqual(['first', 'later']);
+});
+
+test('contract 11.6: it ends for each of them at its own deadline, and is then not repeated', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const flights = createSingleFlight<string>();
+  const over = Promise.withResolvers<string>();
+  let loads = 0;
+  const load = (signal: AbortSignal) => {
+    if (++loads === 1) return over.promise;
+    return new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  };
+  const first = flights('a', never, load);
+  vi.advanceTimersByTime(20_000);
+  const limit = new AbortController();
+  const later = flights('a', limit.signal, load);
+  over.reject(new GatewayError('deadline_exceeded', 'of the first'));
+  await expect(first).rejects.toThrow('of the first');
+  limit.abort(new GatewayError('deadline_exceeded', 'its own'));
+  await expect(later).rejects.toThrow('its own');
+  expect(loads).toBe(2);
 });
 
 test('a load is told who waits for it, each caller once', async () => {
