@@ -219,7 +219,10 @@ function isShortGraphql(request: IncomingMessage): boolean {
   );
 }
 
-/** RFC 9112, section 3.2. Of two Host headers a proxy may go by the other one. */
+/** The value of a Host header: a name, an IPv4 address or an IPv6 address in brackets, and perhaps a port (RFC 9110, section 7.2; RFC 3986, section 3.2). */
+const hostValue = /^(?:\[[\w.:~!$&'()*+,;=-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
+
+/** RFC 9112, section 3.2. Of two Host headers, or of one with two hosts in it, a proxy may go by the other one. */
 function faultOfHost({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): string | undefined {
   if (headers.host === undefined) {
     return httpVersionMinor > 0 ? 'The Host header is missing; HTTP/1.1 demands it' : undefined;
@@ -229,7 +232,8 @@ function faultOfHost({ headers, rawHeaders, httpVersionMinor }: IncomingMessage)
     const name = rawHeaders[at]!;
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
   }
-  return hosts > 1 ? 'There is more than one Host header' : undefined;
+  if (hosts > 1) return 'There is more than one Host header';
+  return hostValue.test(headers.host) ? undefined : 'The Host header is malformed';
 }
 
 /** Adds to a 405 the list of allowed methods (RFC 9110, section 15.5.6). */

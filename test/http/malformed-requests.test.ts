@@ -184,6 +184,21 @@ describe('contract 2.15, 2.16: a malformed request gets JSON and the right statu
     expect(code.split(' or ')).toContain(found);
   }); // biome-ignore format: a table
 
+  test.each(['a b', 'a/b', 'x@y', 'http://x', 'x:y', 'x:1:2', '[::1', '::1', '%zz', 'é', '[]', 'x,y z', '"x"', 'x\\y'])(
+    'contract 2.25: `Host: %s` is a 400',
+    async host => {
+      const answer = await sendRaw(`GET /livez HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_request']);
+    },
+  ); // biome-ignore format: a table
+
+  test('contract 2.25: a Host may be any name or address, with a port or without, or empty', async () => {
+    for (const host of ['', 'x', 'X_y.example.', 'x:', 'x:8080', '10.0.0.1:80', '[::1]', '[2001:db8::1]:443', 'xn--bcher-kva', 'a%20b', ':80']) {
+      const { status } = await sendRaw(`GET /livez HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      expect([host, status]).toEqual([host, 200]);
+    }
+  }); // biome-ignore format: a table
+
   test.each([
     ['a query', `GET ${logs}?project=ours HTTP/1.1\r\n${head}\r\n`],
     ['an answer of the gateway itself', `GET /health HTTP/1.1\r\n${head}\r\n`],
