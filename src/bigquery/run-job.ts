@@ -99,7 +99,7 @@ function mayStillRun(error: unknown, hasStarted: boolean): boolean {
 }
 
 /** Our own reasons for failures of a request, which say nothing about the job itself. */
-const saysNothingOfJob: ReadonlySet<string> = new Set(['redirected', 'noReason']);
+const saysNothingOfJob: ReadonlySet<string> = new Set(['redirected', 'noReason', 'jobLost']);
 
 /** Remaining milliseconds; at least 1, because for BigQuery 0 means no limit. */
 const wholeMs = (limit: Limit) => Math.max(1, Math.ceil(limit.remainingMs()));
@@ -134,22 +134,30 @@ async function waitForResult(deps: JobDeps, job: JobReference, reading: ResultRe
 
 type PageOf = { readonly pageToken: string | undefined; readonly maxResults: number };
 
+/** After this many answers in a row that there is no such job, it counts as lost: a job that has just been started may not be known everywhere yet. */
+const maxMissed = 3;
+
 /** Requests pages of one job, and distinguishes a failed job from a failed request. */
 function askForPages({ api, limit }: JobDeps, job: JobReference) {
   let hasFailed = false;
+  let missed = 0;
   return async (page: PageOf, reading: PageRequest): Promise<Page> => {
     const timeoutMs = Math.min(pollMs, wholeMs(limit));
     try {
       const read = await api.results({ job, timeoutMs, ...page }, reading, limit.signal);
       // A failed job would not have answered, so the earlier failure was that of a request.
       hasFailed = false;
+      missed = 0;
       return read;
     } catch (error) {
       if (!(error instanceof BigQueryFailure)) throw error;
       const { message, reason, status } = error;
       // A failed job answers with its own failure, such as a missing table.
       if (status === 404 && !/^Not found: (?!Job)/.test(message)) {
-        throw new BigQueryFailure('jobLost', message, { status, cause: error });
+        throw new BigQueryFailure(++missed < maxMissed ? 'jobMissed' : 'jobLost', message, {
+          status,
+          cause: error,
+        });
       }
       // After one failure the request may have failed; after two in a row perhaps the job has, so the job is asked.
       const ofJob = hasFailed && endedReasons[reason] ? await api.failureOf(job, limit.signal) : undefined;

@@ -208,18 +208,30 @@ test.each(['backendError', 'rateLimitExceeded'])(
   },
 );
 
-test('a lost job is started again', async () => {
+const noSuchJob = refusal(404, 'notFound', 'Not found: Job payer:EU.job_1');
+
+test('a job that is not found three times in a row is started again, and cancelled: it may still run', async () => {
   const { run, counts, events } = await open({
-    results: [refusal(404, 'notFound', 'Not found: Job payer:EU.job_1'), complete(['1'])],
+    results: [noSuchJob, noSuchJob, noSuchJob, complete(['1'])],
   });
   expect((await run()).rowCount).toBe(1);
-  expect(counts()).toEqual({ insert: 2, results: 2, job: 1 });
+  await vi.waitFor(() => expect(counts()).toEqual({ insert: 2, results: 4, job: 1, cancel: 1 }));
   expect(events).toContainEqual({
     type: 'warehouse.job_replaced',
     endpoint: 'logs.all',
     reason: 'jobLost',
     mayBeBilled: true,
   });
+});
+
+test('a job that is found after all runs once: BigQuery may not know it everywhere yet', async () => {
+  const first = complete(['1'], { totalRows: '2', pageToken: 'b' });
+  const last = complete(['2'], { totalRows: '2' });
+  const results = [noSuchJob, noSuchJob, incomplete, noSuchJob, first, noSuchJob, last];
+  const { run, counts, events } = await open({ results });
+  expect((await run()).rowsJson.toString()).toBe('[{"n":1},{"n":2}]');
+  expect(counts()).toEqual({ insert: 1, results: 7, job: 1 });
+  expect(events.map(({ type }) => type)).not.toContain('warehouse.job_replaced');
 });
 
 test('a job that found no table is not lost: it has failed', async () => {

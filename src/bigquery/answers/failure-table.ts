@@ -102,6 +102,7 @@ const rows: Readonly<Record<string, FailureRow>> = {
     code: 'engine_failed',
     message: 'The warehouse does not answer as it should',
   },
+  jobMissed: { remedy: 'retry', code: 'unavailable', message: 'The warehouse lost the query' },
   jobLost: { remedy: 'newJob', code: 'unavailable', message: 'The warehouse lost the query' },
 };
 
