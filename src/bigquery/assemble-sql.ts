@@ -6,7 +6,7 @@ import { lex, type Token } from '../googlesql/syntax/lexer.ts';
 import { parseQuery } from '../googlesql/syntax/parse-query.ts';
 import type { ParameterTypes, TableReference } from '../googlesql/tree/bind-context.ts';
 import { foldName } from '../googlesql/tree/scope.ts';
-import { invalidQuery } from '../googlesql/tree/sql-error.ts';
+import { invalidQuery, startOfText } from '../googlesql/tree/sql-error.ts';
 import type { Query } from '../googlesql/tree/syntax-tree.ts';
 import type { Catalog } from '../googlesql/tree/types.ts';
 import type { TableMapping } from './client/table-mapping.ts';
@@ -85,7 +85,7 @@ function bind(request: AssembleRequest): BoundStatement {
     return bindStatement(request);
   } catch (error) {
     // The stack overflowed: there is no single position to report.
-    if (error instanceof RangeError) throw invalidQuery('The query is too complex', { line: 1, column: 1 });
+    if (error instanceof RangeError) throw invalidQuery('The query is too complex', startOfText);
     throw error;
   }
 }

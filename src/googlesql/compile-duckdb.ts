@@ -2,7 +2,7 @@ import type { Column } from '../base/rows.ts';
 import { type BindRequest, type BoundStatement, bindStatement } from './binder/bind-statement.ts';
 import { resultColumns } from './binder/result-columns.ts';
 import { printDuckDb } from './printer/print-duckdb.ts';
-import { invalidQuery, onlyOnWarehouse } from './tree/sql-error.ts';
+import { invalidQuery, onlyOnWarehouse, startOfText } from './tree/sql-error.ts';
 import type { SqlType } from './tree/types.ts';
 import type { WireShape } from './tree/wire-shape.ts';
 
@@ -45,19 +45,19 @@ export function compileForDuckDb(request: CompileRequest): CompiledStatement {
     return print(bindStatement(request), request);
   } catch (error) {
     // The stack overflowed, or an expression multiplies itself: there is no single position to report.
-    if (error instanceof RangeError) throw invalidQuery('The query is too complex', { line: 1, column: 1 });
+    if (error instanceof RangeError) throw invalidQuery('The query is too complex', startOfText);
     throw error;
   }
 }
 
 function print(bound: BoundStatement, { parameterNames, maxRows }: CompileRequest): CompiledStatement {
   const sketch = bound.query.columns.find(({ type }) => holdsSketch(type));
-  if (sketch) throw onlyOnWarehouse(`A sketch as column ${sketch.name} of a result`, { line: 1, column: 1 });
+  if (sketch) throw onlyOnWarehouse(`A sketch as column ${sketch.name} of a result`, startOfText);
   const placeholderOf = (name: string) => `p${parameterNames.indexOf(name) + 1}`;
   const nowPlaceholder = 'now';
   const printed = printDuckDb(bound.query, { maxRows, placeholderOf, nowPlaceholder });
   if (printed.sql.length > maxPrintedLength) {
-    throw invalidQuery('The query is too complex', { line: 1, column: 1 });
+    throw invalidQuery('The query is too complex', startOfText);
   }
   const declared = parameterNames
     .filter(name => printed.parameterNames.has(name))

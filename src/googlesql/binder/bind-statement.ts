@@ -10,7 +10,7 @@ import {
 } from '../tree/bind-context.ts';
 import type { BoundQuery, BoundSubset } from '../tree/bound-tree.ts';
 import { emptyScope } from '../tree/scope.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
+import { invalidQuery, startOfText } from '../tree/sql-error.ts';
 import type { Query } from '../tree/syntax-tree.ts';
 import type { Catalog } from '../tree/types.ts';
 import { bindExpression } from './bind-expression.ts';
@@ -152,8 +152,7 @@ function keptSaved(request: BindRequest, saved: Query): BoundSaved {
 
 function parseCaller(callerSql: string): Query {
   if (callerSql.length > maxCallerLength) {
-    const at = { line: 1, column: 1 };
-    throw invalidQuery(`The query is too long; the limit is ${maxCallerLength} characters`, at);
+    throw invalidQuery(`The query is too long; the limit is ${maxCallerLength} characters`, startOfText);
   }
   return parseQuery(callerSql, maxCallerTokens);
 }

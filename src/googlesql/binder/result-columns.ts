@@ -1,7 +1,7 @@
 import type { Column, ColumnType } from '../../base/rows.ts';
 import type { OutputColumn } from '../tree/bound-tree.ts';
 import { fieldName } from '../tree/duckdb-type.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
+import { invalidQuery, startOfText } from '../tree/sql-error.ts';
 import { isRange, type SqlType } from '../tree/types.ts';
 
 /**
@@ -15,7 +15,7 @@ export function resultColumns(columns: readonly OutputColumn[]): readonly Column
     if (seen.has(key)) {
       throw invalidQuery(
         `Duplicate column names in the result are not supported. Found duplicate(s): ${name}`,
-        { line: 1, column: 1 },
+        startOfText,
       );
     }
     seen.add(key);
@@ -37,7 +37,7 @@ function columnType(name: string, { kind }: SqlType): ColumnType {
   // Contract 2.12 has no form for these: they are text, as written by BigQuery.
   if (kind === 'INTERVAL' || isRange(kind)) return 'STRING';
   if (kind === 'ARRAY' || kind === 'STRUCT') {
-    throw invalidQuery(`Column ${name} has type ${kind}, which a result cannot hold`, { line: 1, column: 1 });
+    throw invalidQuery(`Column ${name} has type ${kind}, which a result cannot hold`, startOfText);
   }
   return kind;
 }

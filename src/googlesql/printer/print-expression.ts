@@ -14,7 +14,7 @@ import { typeAsPart } from '../tree/coercion.ts';
 import { concatOperands } from '../tree/concat-operands.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
-import { onlyOnWarehouse, UnsupportedSql } from '../tree/sql-error.ts';
+import { onlyOnWarehouse, startOfText, UnsupportedSql } from '../tree/sql-error.ts';
 import { arrayOf, pathSteps, type SqlType } from '../tree/types.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
@@ -246,7 +246,7 @@ function printOnlyElement(printer: Printer, expression: Node<'subquery'>): strin
 function printInQuery(printer: Printer, { of, query }: Node<'inQuery'>): string {
   if (isNested(query.columns[0]!.type)) {
     const array = { kind: 'subquery', form: 'ARRAY', query, type: arrayOf(query.columns[0]!.type) } as const;
-    return printExpression(printer, nestedInArray(of, array, nowhere));
+    return printExpression(printer, nestedInArray(of, array, startOfText));
   }
   const list = printer.query(printer, query, { keepsOrder: false });
   const value = printExpression(printer, of);
@@ -255,9 +255,6 @@ function printInQuery(printer: Printer, { of, query }: Node<'inQuery'>): string 
   const text = (sql: string) => `cast(${sql} + 0.0::double as varchar)`;
   return `(${text(value)} in (select case when isnan(v) then '' else ${text('v')} end from (${list}) n(v)))`;
 }
-
-/** The binder has found everything that has a position. */
-const nowhere = { line: 1, column: 1 };
 
 const enSpaces = Array.from({ length: 11 }, (_, i) => `chr(${8192 + i})`).join(' || ');
 
@@ -435,7 +432,7 @@ function fill(
 
 function printWindow(around: Printer, { partitionBy, orderBy, frame }: BoundWindow): string {
   // DuckDB's parser takes no window in the keys of one, nor in a subquery there.
-  if (around.isWindowKey) throw onlyOnWarehouse('A window in the keys of another', nowhere);
+  if (around.isWindowKey) throw onlyOnWarehouse('A window in the keys of another', startOfText);
   const printer = { ...around, isWindowKey: true };
   const parts: string[] = [];
   if (partitionBy.length > 0) {

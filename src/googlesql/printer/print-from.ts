@@ -1,6 +1,6 @@
 import type { BoundExpression, BoundFrom } from '../tree/bound-tree.ts';
 import { quoteName } from '../tree/quote-text.ts';
-import { onlyOnWarehouse } from '../tree/sql-error.ts';
+import { onlyOnWarehouse, startOfText } from '../tree/sql-error.ts';
 import { isPresent } from './print-storage.ts';
 import { aliasesIn, type Printer, placeKey, subsetName } from './printer.ts';
 import { type Lateral, lateralOf, lateralUnnestOf, unionOf } from './rewrite-joins.ts';
@@ -90,9 +90,9 @@ function printJoin(printer: Printer, from: Join): PrintedFrom {
   let left = printFrom(printer, from.left);
   let right = printFrom(printer, from.right);
   // A filter belongs to its side: above an outer join it would drop the rows that the join keeps.
-  if (!isInner && (right.filters.length > 0 || !right.sql)) right = wrapped(printer, right, []);
+  if (!isInner && (right.filters.length > 0 || !right.sql)) right = closedFrom(printer, right);
   const keepsRight = from.join === 'RIGHT' || from.join === 'FULL';
-  if ((keepsRight && left.filters.length > 0) || (!isInner && !left.sql)) left = wrapped(printer, left, []);
+  if ((keepsRight && left.filters.length > 0) || (!isInner && !left.sql)) left = closedFrom(printer, left);
   let on: string | undefined;
   if (from.on && isInner) on = printer.expression(printer, from.on);
   else if (from.on) ({ left, right, on } = printOuterOn(printer, from.on, { left, right, join: from.join }));
@@ -112,7 +112,7 @@ function printJoin(printer: Printer, from: Join): PrintedFrom {
 /** DuckDB's outer joins take no subquery of both sides in ON; a query for each row takes any. */
 function printLateral(printer: Printer, { kept, ...rows }: Lateral): PrintedFrom {
   const given = printFrom(printer, kept);
-  const input = given.sql ? given : wrapped(printer, given, []);
+  const input = given.sql ? given : closedFrom(printer, given);
   const { sql, keys } = printRows(printer, rows);
   return {
     sql: `${input.sql} left join lateral ${sql} on true`,
@@ -155,7 +155,7 @@ function printOuterOn(
       const found = [0, 1].filter(side => aliases[side]!.some(alias => read.has(alias)));
       // By a name of a value; else the join would be another one, see `lateralOf`.
       if (found.length > 1)
-        throw onlyOnWarehouse('A subquery of both sides in the ON of an outer join', nowhere);
+        throw onlyOnWarehouse('A subquery of both sides in the ON of an outer join', startOfText);
       return found[0] ?? (join === 'RIGHT' ? 1 : 0);
     };
     const names = new Map<string, string>();
@@ -168,9 +168,6 @@ function printOuterOn(
   });
   return { left: sides[0]!, right: sides[1]!, on };
 }
-
-/** Has no position: the binder has found everything that has one. */
-const nowhere = { line: 1, column: 1 };
 
 /**
  * Prints an ON in which subqueries, and columns of queries around this one, go by names: DuckDB's outer joins and lambdas take neither.
@@ -246,7 +243,7 @@ function listElements(printer: Printer, from: Unnest, given: PrintedFrom, text: 
     printer.places.set(offset, position);
     const on = printOn(printer, from.on, texts => {
       if (texts.some(lifted => aliasesIn(lifted).has(position)))
-        throw onlyOnWarehouse('LEFT JOIN UNNEST with a subquery of the element in its ON', nowhere);
+        throw onlyOnWarehouse('LEFT JOIN UNNEST with a subquery of the element in its ON', startOfText);
       const [wider, list, ...names] = naming(printer, scan, array, ...texts);
       [scan, array] = [wider, list];
       offsets = `range(len(${array}))`;
@@ -262,7 +259,7 @@ function listElements(printer: Printer, from: Unnest, given: PrintedFrom, text: 
     { key: value, sql: `unnest(${padded(elements)})` },
     ...(from.withOffset ? [{ key: offset, sql: `unnest(${padded(offsets)})` }] : []),
   ];
-  const unnested = wrapped(printer, scan, columns);
+  const unnested = closedFrom(printer, scan, columns);
   const on = from.on && !from.outer ? [printer.expression(printer, from.on)] : [];
   return { ...unnested, filters: on };
 }
@@ -277,25 +274,16 @@ function naming<Texts extends string[]>(
   ...texts: Texts
 ): [PrintedFrom, ...Texts] {
   const lists = texts.map(sql => ({ key: printer.newAlias(), sql }));
-  const scan = wrapped(printer, input, lists);
+  const scan = closedFrom(printer, input, lists);
   const names = lists.map(({ key }) => printer.places.get(key)!) as Texts; // as many as texts
   return [{ ...scan, keys: input.keys }, ...names];
 }
 
-/** A FROM clause with a scan of its own, its filters inside, and with more columns. */
+/** Closes what is printed so far into a derived table, with more columns; every column moves into it. */
 export function closedFrom(
   printer: Printer,
-  from: PrintedFrom,
-  added: readonly { key: string; sql: string }[] = [],
-): PrintedFrom {
-  return wrapped(printer, from, added);
-}
-
-/** Closes what is printed so far into a derived table, with more columns; every column moves into it. */
-function wrapped(
-  printer: Printer,
   input: PrintedFrom,
-  added: readonly { key: string; sql: string }[],
+  added: readonly { key: string; sql: string }[] = [],
 ): PrintedFrom {
   const alias = printer.newAlias();
   const kept = input.keys.flat().map(key => ({ key, sql: printer.places.get(key)! }));

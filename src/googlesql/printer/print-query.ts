@@ -17,6 +17,7 @@ import { duckDbType } from '../tree/duckdb-type.ts';
 import { impliedPresence } from '../tree/implied-presence.ts';
 import { mayFailItself } from '../tree/may-fail.ts';
 import { isPath, pathsInSubqueries } from '../tree/query-reads.ts';
+import { startOfText } from '../tree/sql-error.ts';
 import { asCondition, conjunctsOf, printConjuncts } from './print-condition.ts';
 import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
 import { printOrderTerm } from './print-order-term.ts';
@@ -119,7 +120,7 @@ function constantRows(
     const values = body.items.map((item, i) => {
       const { type } = columns[i]!;
       // Field by field: to convert a record takes its text once for each of them.
-      if (item.kind === 'struct') return printer.expression(printer, coerce(item, type, nowhere));
+      if (item.kind === 'struct') return printer.expression(printer, coerce(item, type, startOfText));
       return convert(printer.expression(printer, item), own[i]!.type, type);
     });
     rows.push(`(${values.join(', ')})`);
@@ -127,9 +128,6 @@ function constantRows(
   const names = columns.map((_, i) => `c${i}`).join(', ');
   return `select ${names} from (values ${rows.join(', ')}) as ${printer.newAlias()}(${names})`;
 }
-
-/** The binder has found everything that has a position. */
-const nowhere = { line: 1, column: 1 };
 
 /** Casts a branch to the types that the whole set operation has. */
 function asColumns(sql: string, from: readonly OutputColumn[], to: readonly OutputColumn[]): string {

@@ -1,5 +1,5 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import { invalidQuery } from '../tree/sql-error.ts';
+import { invalidQuery, startOfText } from '../tree/sql-error.ts';
 import { readBackquoted, readQuoted } from './quoted-literals.ts';
 
 export type TokenKind =
@@ -53,10 +53,7 @@ const systemVariable = /@@[A-Za-z_][A-Za-z0-9_.]*/y;
  */
 export function lex(text: string, maxTokens = Infinity): readonly Token[] {
   if (text.length > maxSqlLength) {
-    throw invalidQuery(`The query is too long; the limit is ${maxSqlLength} characters`, {
-      line: 1,
-      column: 1,
-    });
+    throw invalidQuery(`The query is too long; the limit is ${maxSqlLength} characters`, startOfText);
   }
   const positionOf = positions(text);
   const tokens: Token[] = [];

@@ -1,5 +1,8 @@
 import { GatewayError, type SqlPosition } from '../../base/errors.ts';
 
+/** Where an error is reported that has no position of its own: one about the whole text, or one found while printing. */
+export const startOfText: SqlPosition = { line: 1, column: 1 };
+
 /** An error in a query's text, worded like BigQuery's own: `Unrecognized name: foo at [1:8]`. */
 export function invalidQuery(message: string, at: SqlPosition): GatewayError {
   return new GatewayError('invalid_query', `${shortened(message)} at [${at.line}:${at.column}]`, {

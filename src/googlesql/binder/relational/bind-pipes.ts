@@ -11,7 +11,7 @@ import {
 } from '../../tree/bound-tree.ts';
 import { cast } from '../../tree/coercion.ts';
 import { columnsOfName, foldName } from '../../tree/scope.ts';
-import { invalidQuery } from '../../tree/sql-error.ts';
+import { invalidQuery, startOfText } from '../../tree/sql-error.ts';
 import type { Expression, Identifier, PipeOperator, Select } from '../../tree/syntax-tree.ts';
 import { scalar } from '../../tree/types.ts';
 import { bindBoolean, bindExpression } from '../bind-expression.ts';
@@ -50,7 +50,7 @@ export function bindPipes(
   operators: readonly PipeOperator[],
   bindSetOperation: BindSetOperation,
 ): Omit<BoundQuery, 'subsets'> {
-  const at = operators[0]?.at ?? { line: 1, column: 1 };
+  const at = operators[0]?.at ?? startOfText;
   let piped = 'columns' in input ? fromQuery(context, input, at) : fromSource(context, input);
   for (const operator of operators) piped = applied(context, piped, operator, bindSetOperation);
   return asQuery(piped, []);
