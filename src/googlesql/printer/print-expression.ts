@@ -1,30 +1,21 @@
-import { GatewayError } from '../../base/errors.ts';
 import { isNested, nestedInArray } from '../functions/nested-comparison.ts';
-import {
-  type BoundAggregate,
-  type BoundCall,
-  type BoundExpression,
-  type BoundFrameBound,
-  type BoundOrder,
-  type BoundWindow,
-  call,
-  givesOneRow,
-} from '../tree/bound-tree.ts';
+import { type BoundCall, type BoundExpression, givesOneRow } from '../tree/bound-tree.ts';
 import { typeAsPart } from '../tree/coercion.ts';
 import { concatOperands } from '../tree/concat-operands.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
-import { onlyOnWarehouse, startOfText, UnsupportedSql } from '../tree/sql-error.ts';
+import { startOfText, UnsupportedSql } from '../tree/sql-error.ts';
 import { arrayOf, pathSteps, type SqlType } from '../tree/types.ts';
+import { printAggregate } from './print-aggregate.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';
 import { type JsonForm, printJsonText } from './print-json-text.ts';
 import { printJsonNumber, printJsonValue } from './print-json-value.ts';
 import { deeper, printLet, printOnce, subqueryDepth } from './print-let.ts';
-import { printOrderTerm } from './print-order-term.ts';
 import { printSqlText } from './print-sql-text.ts';
 import { isPresent } from './print-storage.ts';
 import { type Printer, placeKey } from './printer.ts';
+import { fillTemplate, isNumbered } from './templates.ts';
 
 /** Prints one bound expression. */
 export function printExpression(printer: Printer, expression: BoundExpression): string {
@@ -264,8 +255,8 @@ const whiteSpace = `(' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) |
 function printCall(printer: Printer, { template, arguments: values, unsupported }: BoundCall): string {
   if (unsupported) throw new UnsupportedSql(unsupported);
   const body = (printed: readonly string[]) =>
-    fill(template, printed, name => callPart(printer, name, printed, values[0]));
-  return printOnce(printer, values, body, piecesOf(template).isNumbered ? template : undefined);
+    fillTemplate(template, printed, name => callPart(printer, name, printed, values[0]));
+  return printOnce(printer, values, body, isNumbered(template) ? template : undefined);
 }
 
 /** What a name in the template of a call stands for; the forms of a text are those of its first operand. */
@@ -308,179 +299,4 @@ function callPart(
     default:
       return undefined;
   }
-}
-
-function printAggregate(printer: Printer, aggregate: BoundAggregate): string {
-  if (aggregate.unsupported) throw new UnsupportedSql(aggregate.unsupported);
-  const printed = ownArguments(
-    printer,
-    aggregate,
-    aggregate.arguments.map(value => printExpression(printer, value)),
-  );
-  // Functions of windows alone pass over NULL by words in their brackets.
-  const isInside = aggregate.template.includes('$filter)');
-  const ignored = aggregate.ignoreNulls ? ' ignore nulls' : '';
-  const conditions = [
-    ...(aggregate.filter ? [printExpression(printer, aggregate.filter)] : []),
-    ...(aggregate.ignoreNulls && !isInside ? [`${printed[0]} is not null`] : []),
-  ];
-  const filter = conditions.length > 0 ? ` filter (where ${conditions.join(' and ')})` : '';
-  const hasOwnFilter = aggregate.template.includes('$filter');
-  if (isSortedSet(aggregate)) return printSortedSet(aggregate, printed);
-  const order = aggregate.orderBy.map(item => printOrder(printer, item)).join(', ');
-  const parts: Readonly<Record<string, string>> = {
-    distinct: aggregate.distinct ? 'distinct ' : '',
-    order: order ? ` order by ${order}` : '',
-    filter: isInside ? ignored : filter,
-    over:
-      (hasOwnFilter ? '' : filter) +
-      (aggregate.over ? ` over (${printWindow(printer, aggregate.over)})` : ''),
-  };
-  return fill(aggregate.template, printed, name => parts[name]);
-}
-
-/** See `OwnRow`. */
-function ownArguments(
-  printer: Printer,
-  { over, name }: BoundAggregate,
-  printed: readonly string[],
-): readonly string[] {
-  const [first, ...others] = printed;
-  if (first === undefined || over || !printer.readsOuterQueryOnly(printed.join(' '))) return printed;
-  if (!printer.own)
-    throw new GatewayError(
-      'invalid_query',
-      `${name} over columns of an outer query alone is not supported in ORDER BY`,
-    );
-  printer.own.alias ??= printer.newAlias();
-  return [`(case when ${printer.own.alias}.own then ${first} end)`, ...others];
-}
-
-/**
- * Whether an array or text is to hold distinct values in their own order, and they are calculated: DuckDB wants to find the
- * term of ORDER BY among the arguments, and takes no two expressions that may fail for the same.
- */
-function isSortedSet({ distinct, orderBy, arguments: [value] }: BoundAggregate): boolean {
-  return (
-    distinct &&
-    orderBy.length > 0 &&
-    value?.kind === 'call' &&
-    !['FLOAT64', 'STRUCT'].includes(value.type.kind)
-  );
-}
-
-function printSortedSet(
-  { name, type, ignoreNulls, orderBy }: BoundAggregate,
-  printed: readonly string[],
-): string {
-  const { descending, nulls } = orderBy[0]!;
-  const isBytes = type.kind === 'BYTES';
-  const [value, separator = isBytes ? "','::blob" : "','"] = printed;
-  const isText = name === 'STRING_AGG';
-  const filter = isText || ignoreNulls ? ` filter (where ${value} is not null)` : '';
-  const list = `list_sort(array_agg(distinct ${value})${filter}, '${descending ? 'desc' : 'asc'}', 'nulls ${nulls.toLowerCase()}')`;
-  return isText ? `${isBytes ? 'bq_bytes_join' : 'array_to_string'}(${list}, ${separator})` : list;
-}
-
-/** A template taken apart: texts, and between them the holes, without their dollar signs and brackets. */
-type Pieces = {
-  readonly texts: readonly string[];
-  readonly holes: readonly string[];
-  /** Whether its holes are all for one operand each. */
-  readonly isNumbered: boolean;
-};
-
-const hole =
-  /\$(\d|\{\d+\}|\*|\|\||null|and|order|or|space|distinct|filter|over|jsonText|jsonValue|jsonWide|sqlText|sqlLiteral|\$)/;
-
-const knownPieces = new Map<string, Pieces>();
-
-/** Templates that are kept apart, and how long they are at most: those of the functions' rows, not what a statement makes for itself. */
-const [maxKept, maxKeptLength] = [1000, 300];
-
-function piecesOf(template: string): Pieces {
-  const known = knownPieces.get(template);
-  if (known) return known;
-  const split = template.split(hole);
-  const texts = split.filter((_, i) => i % 2 === 0);
-  const holes = split.filter((_, i) => i % 2 === 1).map(name => name.replace(/[{}]/g, ''));
-  const pieces = { texts, holes, isNumbered: holes.every(name => /^\d/.test(name)) };
-  if (knownPieces.size >= maxKept) knownPieces.clear();
-  if (template.length <= maxKeptLength) knownPieces.set(template, pieces);
-  return pieces;
-}
-
-/**
- * Fills a template in one pass, so that nothing in an argument is ever read as part of the template. Nothing is copied either, as
- * `replace` and `join` would: calls in one another hold what is in them at each level.
- * @param partOf what a hole that has a name stands for
- */
-function fill(
-  template: string,
-  values: readonly string[],
-  partOf: (name: string) => string | undefined,
-): string {
-  const { texts, holes } = piecesOf(template);
-  let filled = texts[0]!;
-  for (const [i, name] of holes.entries()) {
-    const text = name === '$' ? name : (values[Number(name) - 1] ?? partOf(name));
-    if (text === undefined) throw new Error(`The template ${template} asks for what its call does not have`);
-    filled += text + texts[i + 1]!;
-  }
-  return filled;
-}
-
-function printWindow(around: Printer, { partitionBy, orderBy, frame }: BoundWindow): string {
-  // DuckDB's parser takes no window in the keys of one, nor in a subquery there.
-  if (around.isWindowKey) throw onlyOnWarehouse('A window in the keys of another', startOfText);
-  const printer = { ...around, isWindowKey: true };
-  const parts: string[] = [];
-  if (partitionBy.length > 0) {
-    parts.push(`partition by ${partitionBy.map(key => printExpression(printer, key)).join(', ')}`);
-  }
-  const print = isDistance(frame) ? printRangeKey : printOrder;
-  if (orderBy.length > 0) parts.push(`order by ${orderBy.map(item => print(printer, item)).join(', ')}`);
-  if (frame) {
-    const start = printBound(printer, frame.start);
-    const range = frame.end ? `between ${start} and ${printBound(printer, frame.end)}` : start;
-    parts.push(`${frame.unit.toLowerCase()} ${range}`);
-  }
-  return parts.join(' ');
-}
-
-/** Whether a frame reaches so far along the values of its key. */
-function isDistance(frame: BoundWindow['frame']): boolean {
-  return frame?.unit === 'RANGE' && [frame.start, frame.end].some(bound => bound && 'distance' in bound);
-}
-
-/**
- * The only key of a RANGE with distances, which are added to it and taken from it: an INT64 must not overflow, nor a NUMERIC, which is
- * counted in billionths. Of FLOAT64 the negative, the other way round: DuckDB sorts NaN last, BigQuery first.
- */
-function printRangeKey(printer: Printer, { by, descending, nulls }: BoundOrder): string {
-  // A distance needs a key that is an expression.
-  const key = by as BoundExpression;
-  const template = rangeKeys[key.type.kind] ?? '$1';
-  const sql = printExpression(printer, call('RANGE key', template, [key], key.type));
-  return `${sql} ${descending === (key.type.kind === 'FLOAT64') ? 'asc' : 'desc'} nulls ${nulls.toLowerCase()}`;
-}
-
-const rangeKeys: Readonly<Record<string, string>> = {
-  FLOAT64: '(-$1)',
-  INT64: 'cast($1 as hugeint)',
-  NUMERIC: 'bq_billionths($1)',
-};
-
-function printBound(printer: Printer, bound: BoundFrameBound): string {
-  if (bound.kind !== 'PRECEDING' && bound.kind !== 'FOLLOWING') return bound.kind.toLowerCase();
-  const { distance } = bound;
-  const isNumeric = distance.type.kind === 'NUMERIC';
-  const along = isNumeric ? call('RANGE distance', rangeKeys.NUMERIC!, [distance], distance.type) : distance;
-  return `${printExpression(printer, along)} ${bound.kind.toLowerCase()}`;
-}
-
-function printOrder(printer: Printer, { by, ...order }: BoundOrder): string {
-  const key = typeof by === 'number' ? String(by + 1) : printExpression(printer, by);
-  const type = typeof by === 'number' ? undefined : by.type;
-  return printOrderTerm({ key, value: () => key, type }, order);
 }

@@ -2,6 +2,7 @@ import { countMentions } from '../functions/duckdb-macros.ts';
 import { type BoundExpression, childrenOf } from '../tree/bound-tree.ts';
 import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
 import { type Printer, placeKey } from './printer.ts';
+import { rememberedByTemplate } from './templates.ts';
 
 /** Maximum depth of nested lambdas. On a busy machine DuckDB took 50 to 470 ms to plan this many, and up to 4 s for 150. */
 const maxLetDepth = 60;
@@ -58,20 +59,13 @@ type Uses = {
   readonly counts: ReadonlyMap<string, number>;
 };
 
-const knownUses = new Map<string, Uses>();
-
-/** Texts that are kept with what they do, and how long they are at most: those of the functions' rows. */
-const [maxKept, maxKeptLength] = [1000, 300];
-
-function usesIn(text: string): Uses {
-  const known = knownUses.get(text);
-  if (known) return known;
-  const holdsLambda = /\blambda /.test(text);
-  const uses = { isTried: /\btry\(/.test(text), holdsLambda, counts: countMentions(text) };
-  if (knownUses.size >= maxKept) knownUses.clear();
-  if (text.length <= maxKeptLength) knownUses.set(text, uses);
-  return uses;
-}
+const usesIn = rememberedByTemplate(
+  (template): Uses => ({
+    isTried: /\btry\(/.test(template),
+    holdsLambda: /\blambda /.test(template),
+    counts: countMentions(template),
+  }),
+);
 
 /**
  * Prints something that is made of operands; one that it names more than once gets a name of its own, unless it is a column or a
