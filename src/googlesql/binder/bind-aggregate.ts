@@ -9,16 +9,12 @@ import {
   quantilesWithNulls,
 } from '../functions/functions-aggregate.ts';
 import type { BindContext } from '../tree/bind-context.ts';
-import {
-  type BoundAggregate,
-  type BoundExpression,
-  type BoundOrder,
-  isConstant,
-} from '../tree/bound-tree.ts';
+import type { BoundAggregate, BoundExpression, BoundOrder } from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
 import { invalidQuery, onlyOnWarehouse, type Unsupported } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { arrayOf, scalar } from '../tree/types.ts';
+import { isConstant } from '../tree/walk-bound-tree.ts';
 import { bindCallOrder, bindWindow } from './bind-window.ts';
 import { isPlainLiteral } from './order-term.ts';
 

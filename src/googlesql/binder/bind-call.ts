@@ -1,8 +1,8 @@
 import { didYouMean } from '../../base/nearest-name.ts';
 import { refusedFunctions, scalarFunctionRows, specialFunctions } from '../functions/all-functions.ts';
+import { namedArguments } from '../functions/call-arguments.ts';
 import { bindRow, rowsByName } from '../functions/function-row.ts';
 import { aggregateRows, windowRows } from '../functions/functions-aggregate.ts';
-import { namedArguments } from '../functions/named-arguments.ts';
 import { isNested } from '../functions/nested-comparison.ts';
 import { operator } from '../functions/operators.ts';
 import { constantFault } from '../functions/texts/constant-fault.ts';
@@ -15,9 +15,10 @@ import {
 } from '../functions/warehouse-functions.ts';
 import type { BindContext, Binder, SpecialFunction } from '../tree/bind-context.ts';
 import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
-import { unclearArray, unify } from '../tree/coercion.ts';
+import { unify } from '../tree/coercion.ts';
 import { isPlainConstant, letIn } from '../tree/let-in.ts';
 import { invalidQuery, sandboxRefused, UnsupportedSql } from '../tree/sql-error.ts';
+import { unclearArray } from '../tree/storage.ts';
 import type { CallSyntax, Expression } from '../tree/syntax-tree.ts';
 import { scalar } from '../tree/types.ts';
 import { bindAggregate } from './bind-aggregate.ts';

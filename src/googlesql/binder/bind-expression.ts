@@ -3,8 +3,8 @@ import { jsonMember } from '../functions/functions-json.ts';
 import { isNested } from '../functions/nested-comparison.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
-import { type BoundExpression, childrenOf, sizeOf } from '../tree/bound-tree.ts';
-import { asComputed, unify } from '../tree/coercion.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
+import { unify } from '../tree/coercion.ts';
 import { whereElse } from '../tree/deeper-field.ts';
 import { letIn } from '../tree/let-in.ts';
 import {
@@ -20,6 +20,7 @@ import {
   sameName,
 } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
+import { asComputed } from '../tree/storage.ts';
 import type { Expression, Identifier } from '../tree/syntax-tree.ts';
 import {
   pathSteps,
@@ -29,6 +30,7 @@ import {
   scalar,
   typeName,
 } from '../tree/types.ts';
+import { childrenOf, sizeOf } from '../tree/walk-bound-tree.ts';
 import { bindCall } from './bind-call.ts';
 import { bindCast, bindInterval } from './bind-cast.ts';
 import { bindExtract } from './bind-extract.ts';

@@ -3,11 +3,12 @@ import { quantileAt } from '../functions/functions-aggregate.ts';
 import { jsonMember } from '../functions/functions-json.ts';
 import { jsonSubscript } from '../functions/functions-json-values.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
-import { coerce, typeAsPart, unify } from '../tree/coercion.ts';
+import { coerce, unify } from '../tree/coercion.ts';
 import { distinctStruct } from '../tree/distinct-struct.ts';
 import { fieldName } from '../tree/duckdb-type.ts';
 import { impliedName } from '../tree/implied-name.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
+import { typeAsPart } from '../tree/storage.ts';
 import type { Expression, TypeSyntax } from '../tree/syntax-tree.ts';
 import { arrayOf, type SqlType, type StructType, scalar, typeName } from '../tree/types.ts';
 

@@ -2,9 +2,10 @@ import { isNested, nestedInArray } from '../functions/nested-comparison.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import { type BoundExpression, type BoundQuery, unsupportedCall } from '../tree/bound-tree.ts';
-import { coerce, somethingOf, supertype, unclearArray } from '../tree/coercion.ts';
+import { coerce, somethingOf, supertype } from '../tree/coercion.ts';
 import { letIn, letInParts } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
+import { unclearArray } from '../tree/storage.ts';
 import type { Expression } from '../tree/syntax-tree.ts';
 import { arrayOf, scalar, typeName } from '../tree/types.ts';
 

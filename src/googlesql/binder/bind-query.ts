@@ -1,8 +1,9 @@
 import type { BindContext, Environment } from '../tree/bind-context.ts';
 import type { BoundExpression, BoundQuery, BoundSubset, OutputColumn } from '../tree/bound-tree.ts';
-import { coerce, coercionCost, isEmptyArray, supertype } from '../tree/coercion.ts';
+import { coerce, coercionCost, supertype } from '../tree/coercion.ts';
 import { emptyScope, foldName } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
+import { isEmptyArray } from '../tree/storage.ts';
 import type { PipeOperator, Query, QueryBody, SetOperation, WithItem } from '../tree/syntax-tree.ts';
 import { type ArrayType, typeName } from '../tree/types.ts';
 import { bindFrom, nextRelation, outputColumns, queryScope } from './bind-from.ts';

@@ -6,20 +6,17 @@ import {
   type BoundFrom,
   type BoundOrder,
   type BoundSelect,
-  holdsAggregate,
-  holdsAnalytic,
-  holdsAnyAggregate,
   type OutputColumn,
-  sizeOf,
   unsupportedCall,
 } from '../tree/bound-tree.ts';
-import { canonical, typeAsPart } from '../tree/coercion.ts';
 import { distinctStruct } from '../tree/distinct-struct.ts';
 import { pathsInSubqueries } from '../tree/query-reads.ts';
 import { emptyScope, foldName, type NamedValue, onlySelected, type Scope } from '../tree/scope.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
+import { canonical, typeAsPart } from '../tree/storage.ts';
 import type { Expression, OrderItem, Select, WindowSpec } from '../tree/syntax-tree.ts';
 import { typeName } from '../tree/types.ts';
+import { holdsAggregate, holdsAnalytic, holdsAnyAggregate, sizeOf } from '../tree/walk-bound-tree.ts';
 import { bindBoolean, bindExpression } from './bind-expression.ts';
 import { bindFrom, nextRelation, outputColumns } from './bind-from.ts';
 import { bindSelectList, type SelectedItem } from './bind-select-list.ts';

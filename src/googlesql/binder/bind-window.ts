@@ -1,16 +1,11 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { holdsKind } from '../functions/nested-comparison.ts';
 import type { BindContext } from '../tree/bind-context.ts';
-import {
-  type BoundExpression,
-  type BoundFrameBound,
-  type BoundOrder,
-  type BoundWindow,
-  holdsSubquery,
-} from '../tree/bound-tree.ts';
-import { canonical, coerce } from '../tree/coercion.ts';
+import type { BoundExpression, BoundFrameBound, BoundOrder, BoundWindow } from '../tree/bound-tree.ts';
+import { coerce } from '../tree/coercion.ts';
 import { foldName } from '../tree/scope.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
+import { canonical } from '../tree/storage.ts';
 import type {
   Expression,
   FrameBound,
@@ -20,6 +15,7 @@ import type {
   WindowSpec,
 } from '../tree/syntax-tree.ts';
 import { type SqlType, scalar, typeName } from '../tree/types.ts';
+import { holdsSubquery } from '../tree/walk-bound-tree.ts';
 import { orderTerm, refuseOrder } from './order-term.ts';
 
 type BoundFrame = NonNullable<BoundWindow['frame']>;

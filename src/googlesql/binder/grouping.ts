@@ -1,17 +1,10 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import {
-  type BoundAggregate,
-  type BoundExpression,
-  type BoundFrom,
-  type BoundSelect,
-  childrenOf,
-  holdsAggregate,
-  holdsAnyAggregate,
-} from '../tree/bound-tree.ts';
+import type { BoundAggregate, BoundExpression, BoundFrom, BoundSelect } from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
 import { pathsInSubqueries, relationsOf } from '../tree/query-reads.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { Select } from '../tree/syntax-tree.ts';
+import { childrenOf, holdsAggregate, holdsAnyAggregate } from '../tree/walk-bound-tree.ts';
 import type { SelectedItem } from './bind-select-list.ts';
 
 type Clauses = {

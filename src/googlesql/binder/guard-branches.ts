@@ -1,15 +1,8 @@
-import {
-  type BoundBody,
-  type BoundExpression,
-  type BoundFrom,
-  type BoundQuery,
-  childrenOf,
-  holdsSubquery,
-  mapChildren,
-} from '../tree/bound-tree.ts';
+import type { BoundBody, BoundExpression, BoundFrom, BoundQuery } from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
 import { mayFailItself } from '../tree/may-fail.ts';
 import { scalar } from '../tree/types.ts';
+import { childrenOf, holdsSubquery, mapChildren } from '../tree/walk-bound-tree.ts';
 
 const bool = scalar('BOOL');
 

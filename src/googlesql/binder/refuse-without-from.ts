@@ -1,6 +1,7 @@
-import { type BoundExpression, childrenOf } from '../tree/bound-tree.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import type { OrderItem, Select } from '../tree/syntax-tree.ts';
+import { childrenOf } from '../tree/walk-bound-tree.ts';
 
 /**
  * Refuses what a SELECT without FROM cannot have beyond the clauses that the parser refuses: one row is neither

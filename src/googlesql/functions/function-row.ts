@@ -1,7 +1,8 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import type { BoundCall, BoundExpression } from '../tree/bound-tree.ts';
-import { asComputed, coerce, coercionCost, isEmptyArray, supertype, unclearArray } from '../tree/coercion.ts';
+import { coerce, coercionCost, supertype } from '../tree/coercion.ts';
 import { invalidQuery, onlyOnWarehouse, type Unsupported } from '../tree/sql-error.ts';
+import { asComputed, isEmptyArray, unclearArray } from '../tree/storage.ts';
 import { arrayOf, type ScalarKind, type SqlType, scalar, structOf, typeName } from '../tree/types.ts';
 
 /** A type in a signature: `T` is any one type, `ARRAY<T>` an array of it, `ORDERED` any type that sorts. */

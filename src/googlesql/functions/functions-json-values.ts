@@ -2,14 +2,14 @@ import type { SqlPosition } from '../../base/errors.ts';
 import { parseStrictPath } from '../json/json-path.ts';
 import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
 import { type BoundExpression, call } from '../tree/bound-tree.ts';
-import { asComputed, coerce, refuseOuterArray } from '../tree/coercion.ts';
-import { constantText } from '../tree/constant-text.ts';
+import { coerce } from '../tree/coercion.ts';
 import { letIn } from '../tree/let-in.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
+import { asComputed, refuseOuterArray } from '../tree/storage.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
 import { arrayOf, isRange, type SqlType, scalar } from '../tree/types.ts';
+import { constantText, namedArguments, nameOf } from './call-arguments.ts';
 import { bindRow, row } from './function-row.ts';
-import { namedArguments, nameOf } from './named-arguments.ts';
 
 /** Rows over a value of the type JSON, which the engine process takes as its text. */
 const access = (signature: string, name: string) => row(signature, `${name}(cast($1 as varchar))`);

@@ -2,9 +2,9 @@ import type { SqlPosition } from '../../base/errors.ts';
 import { type JsonPathMode, type JsonStep, parseJsonPath } from '../json/json-path.ts';
 import type { SpecialFunction } from '../tree/bind-context.ts';
 import type { BoundExpression, BoundJsonValue } from '../tree/bound-tree.ts';
-import { constantText } from '../tree/constant-text.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { scalar } from '../tree/types.ts';
+import { constantText } from './call-arguments.ts';
 import { bindRow, type FunctionRow, row } from './function-row.ts';
 
 /** Of text, which need not be JSON, and of values of the type JSON; `$2` is the JSONPath. */

@@ -1,10 +1,11 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { type BoundExpression, call, unsupportedCall } from '../tree/bound-tree.ts';
-import { canonical, coerce, somethingOf, supertype } from '../tree/coercion.ts';
+import { coerce, somethingOf, supertype } from '../tree/coercion.ts';
 import { fieldName } from '../tree/duckdb-type.ts';
 import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
 import { inTemplate, quoteName } from '../tree/quote-text.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
+import { canonical } from '../tree/storage.ts';
 import {
   leavesOf,
   pathSteps,

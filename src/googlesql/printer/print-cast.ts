@@ -1,9 +1,9 @@
 import { utc } from '../functions/times/time-arguments.ts';
 import { plainTemporalPatterns } from '../times/read-temporal.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
-import { nullsOf } from '../tree/coercion.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
+import { nullsOf } from '../tree/storage.ts';
 import { type ArrayType, type SqlType, type StructType, sameType } from '../tree/types.ts';
 import { printIntervalText } from './print-interval-text.ts';
 import { asList, convertStorage, isPresent, lambdaName } from './print-storage.ts';

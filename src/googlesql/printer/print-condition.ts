@@ -1,10 +1,11 @@
 import { isNested } from '../functions/nested-comparison.ts';
-import { type BoundExpression, type BoundFrom, type BoundQuery, holdsAggregate } from '../tree/bound-tree.ts';
-import { plainStorage, sameStorage } from '../tree/coercion.ts';
+import type { BoundExpression, BoundFrom, BoundQuery } from '../tree/bound-tree.ts';
 import { impliedPresence } from '../tree/implied-presence.ts';
 import { isRepeatable } from '../tree/let-in.ts';
 import { mayFailItself } from '../tree/may-fail.ts';
+import { plainStorage, sameStorage } from '../tree/storage.ts';
 import { sameType } from '../tree/types.ts';
+import { holdsAggregate } from '../tree/walk-bound-tree.ts';
 import { holdsQuery } from './print-let.ts';
 import { isPresent } from './print-storage.ts';
 import { aliasesIn, type Printer, placeKey } from './printer.ts';

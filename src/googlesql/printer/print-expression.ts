@@ -1,11 +1,11 @@
 import { isNested, nestedInArray } from '../functions/nested-comparison.ts';
-import { type BoundCall, type BoundExpression, givesOneRow } from '../tree/bound-tree.ts';
-import { typeAsPart } from '../tree/coercion.ts';
-import { concatOperands } from '../tree/concat-operands.ts';
+import type { BoundCall, BoundExpression } from '../tree/bound-tree.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
-import { quoteName, quoteText } from '../tree/quote-text.ts';
+import { concatOperands, quoteName, quoteText } from '../tree/quote-text.ts';
 import { startOfText, UnsupportedSql } from '../tree/sql-error.ts';
+import { typeAsPart } from '../tree/storage.ts';
 import { arrayOf, pathSteps, type SqlType } from '../tree/types.ts';
+import { givesOneRow } from '../tree/walk-bound-tree.ts';
 import { printAggregate } from './print-aggregate.ts';
 import { printCast } from './print-cast.ts';
 import { existsInArray } from './print-condition.ts';

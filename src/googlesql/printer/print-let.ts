@@ -1,6 +1,7 @@
 import { countMentions } from '../functions/duckdb-macros.ts';
-import { type BoundExpression, childrenOf } from '../tree/bound-tree.ts';
+import type { BoundExpression } from '../tree/bound-tree.ts';
 import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
+import { childrenOf } from '../tree/walk-bound-tree.ts';
 import { type Printer, placeKey } from './printer.ts';
 import { rememberedByTemplate } from './templates.ts';
 

@@ -1,23 +1,21 @@
-import {
-  type BoundBody,
-  type BoundExpression,
-  type BoundFrom,
-  type BoundOrder,
-  type BoundQuery,
-  type BoundSelect,
-  childrenOf,
-  holdsAggregate,
-  holdsAnyAggregate,
-  isConstant,
-  type OutputColumn,
-  type RowCount,
+import type {
+  BoundBody,
+  BoundExpression,
+  BoundFrom,
+  BoundOrder,
+  BoundQuery,
+  BoundSelect,
+  OutputColumn,
+  RowCount,
 } from '../tree/bound-tree.ts';
-import { coerce, sameStorage } from '../tree/coercion.ts';
+import { coerce } from '../tree/coercion.ts';
 import { duckDbType } from '../tree/duckdb-type.ts';
 import { impliedPresence } from '../tree/implied-presence.ts';
 import { mayFailItself } from '../tree/may-fail.ts';
 import { isPath, pathsInSubqueries } from '../tree/query-reads.ts';
 import { startOfText } from '../tree/sql-error.ts';
+import { sameStorage } from '../tree/storage.ts';
+import { childrenOf, holdsAggregate, holdsAnyAggregate, isConstant } from '../tree/walk-bound-tree.ts';
 import { asCondition, conjunctsOf, printConjuncts } from './print-condition.ts';
 import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
 import { printOrderTerm } from './print-order-term.ts';

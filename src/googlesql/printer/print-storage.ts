@@ -1,6 +1,6 @@
-import { sameStorage } from '../tree/coercion.ts';
 import { fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
+import { sameStorage } from '../tree/storage.ts';
 import type { ArrayType, SqlType } from '../tree/types.ts';
 
 /** Tests whether a single record is present: by its leaf, because testing the record would read every leaf. */

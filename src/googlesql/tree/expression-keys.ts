@@ -1,11 +1,6 @@
-import {
-  type BoundAggregate,
-  type BoundExpression,
-  type BoundQuery,
-  type BoundWindow,
-  childrenOf,
-} from './bound-tree.ts';
+import type { BoundAggregate, BoundExpression, BoundQuery, BoundWindow } from './bound-tree.ts';
 import type { SqlType } from './types.ts';
+import { childrenOf } from './walk-bound-tree.ts';
 
 /** Returns the same number for two expressions exactly if they have the same value in every row. */
 export type KeyOf = (expression: BoundExpression) => number;

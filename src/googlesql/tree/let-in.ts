@@ -1,4 +1,5 @@
-import { type BoundExpression, isConstant } from './bound-tree.ts';
+import type { BoundExpression } from './bound-tree.ts';
+import { isConstant } from './walk-bound-tree.ts';
 
 /** Whether a value costs nothing to name twice: a column, a field of one, a constant. */
 export function isRepeatable(value: BoundExpression): boolean {

@@ -1,4 +1,5 @@
-import { type BoundExpression, childrenOf } from './bound-tree.ts';
+import type { BoundExpression } from './bound-tree.ts';
+import { childrenOf } from './walk-bound-tree.ts';
 
 const harmlessKinds: ReadonlySet<string> = new Set([
   ...['literal', 'null', 'parameter', 'now', 'column', 'field', 'struct', 'array', 'arrayLength'],

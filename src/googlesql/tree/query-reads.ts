@@ -1,10 +1,5 @@
-import {
-  type BoundBody,
-  type BoundExpression,
-  type BoundFrom,
-  type BoundQuery,
-  childrenOf,
-} from './bound-tree.ts';
+import type { BoundBody, BoundExpression, BoundFrom, BoundQuery } from './bound-tree.ts';
+import { childrenOf } from './walk-bound-tree.ts';
 
 /** A column, or a field of one: what GROUP BY of a path groups by. */
 export function isPath(value: BoundExpression): boolean {

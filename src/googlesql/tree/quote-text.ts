@@ -1,5 +1,3 @@
-import { concatOperands } from './concat-operands.ts';
-
 /** A DuckDB string literal. NUL, which DuckDB's parser stops at, becomes a call. */
 export function quoteText(text: string): string {
   if (!text.includes('\0')) return quoted(text);
@@ -16,4 +14,17 @@ export function quoteName(name: string): string {
 /** DuckDB text as part of a template (see `BoundCall.template`), in which a `$` of its own would begin a place for an argument. */
 export function inTemplate(sql: string): string {
   return sql.replaceAll('$', '$$$$');
+}
+
+/** Operands that are written one behind the other. */
+const mostInARow = 16;
+
+/**
+ * Joins DuckDB expressions by `||`. Many are written in halves, for DuckDB reads `a || b || c` as one expression in another and refuses
+ * more than 1,000 levels.
+ */
+export function concatOperands(operands: readonly string[]): string {
+  if (operands.length <= mostInARow) return operands.join(' || ');
+  const middle = operands.length >> 1;
+  return `(${concatOperands(operands.slice(0, middle))}) || (${concatOperands(operands.slice(middle))})`;
 }

@@ -4,16 +4,14 @@ import {
   type BoundQuery,
   type BoundSelect,
   call,
-  holdsAggregate,
-  holdsAnyAggregate,
   type OutputColumn,
-  sizeOf,
 } from '../../tree/bound-tree.ts';
 import { cast } from '../../tree/coercion.ts';
 import { columnsOfName, foldName } from '../../tree/scope.ts';
 import { invalidQuery, startOfText } from '../../tree/sql-error.ts';
 import type { Expression, Identifier, PipeOperator, Select } from '../../tree/syntax-tree.ts';
 import { scalar } from '../../tree/types.ts';
+import { holdsAggregate, holdsAnyAggregate, sizeOf } from '../../tree/walk-bound-tree.ts';
 import { bindBoolean, bindExpression } from '../bind-expression.ts';
 import { bindFrom } from '../bind-from.ts';
 import { bindSelect } from '../bind-select.ts';

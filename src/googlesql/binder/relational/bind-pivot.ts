@@ -1,20 +1,14 @@
 import type { SqlPosition } from '../../../base/errors.ts';
 import { operator } from '../../functions/operators.ts';
 import type { BindContext, BoundSource } from '../../tree/bind-context.ts';
-import {
-  type BoundExpression,
-  type BoundQuery,
-  childrenOf,
-  holdsAnyAggregate,
-  isConstant,
-  type OutputColumn,
-  sizeOf,
-} from '../../tree/bound-tree.ts';
-import { coerce, typeAsPart } from '../../tree/coercion.ts';
+import type { BoundExpression, BoundQuery, OutputColumn } from '../../tree/bound-tree.ts';
+import { coerce } from '../../tree/coercion.ts';
 import { emptyScope } from '../../tree/scope.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
+import { typeAsPart } from '../../tree/storage.ts';
 import type { Expression, FromItem, NamedExpression } from '../../tree/syntax-tree.ts';
 import { scalar, typeName } from '../../tree/types.ts';
+import { childrenOf, holdsAnyAggregate, isConstant, sizeOf } from '../../tree/walk-bound-tree.ts';
 import { bindExpression } from '../bind-expression.ts';
 import { nextRelation, queryScope } from '../bind-from.ts';
 import { everyColumn, refuseManyColumns } from '../bind-select-list.ts';

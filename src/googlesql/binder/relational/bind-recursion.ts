@@ -1,20 +1,20 @@
 import type { SqlPosition } from '../../../base/errors.ts';
 import { operator } from '../../functions/operators.ts';
 import type { BindContext } from '../../tree/bind-context.ts';
-import {
-  type BoundExpression,
-  type BoundFrom,
-  type BoundQuery,
-  type BoundSelect,
-  type BoundSubset,
-  holdsAnyAggregate,
-  type OutputColumn,
+import type {
+  BoundExpression,
+  BoundFrom,
+  BoundQuery,
+  BoundSelect,
+  BoundSubset,
+  OutputColumn,
 } from '../../tree/bound-tree.ts';
 import { coerce } from '../../tree/coercion.ts';
 import { foldName } from '../../tree/scope.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import type { QueryBody, WithItem } from '../../tree/syntax-tree.ts';
 import { scalar } from '../../tree/types.ts';
+import { holdsAnyAggregate } from '../../tree/walk-bound-tree.ts';
 
 /** Maximum iterations of a recursive subset. Source: BigQuery's limit. */
 const maxIterations = 500;

@@ -1,8 +1,8 @@
 import type { BindContext, BoundSource } from '../../tree/bind-context.ts';
 import type { BoundExpression, OutputColumn } from '../../tree/bound-tree.ts';
-import { typeAsPart } from '../../tree/coercion.ts';
 import { columnsNamed, foldName, type NamedValue } from '../../tree/scope.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
+import { typeAsPart } from '../../tree/storage.ts';
 import type { FromItem, Identifier, UnpivotGroup } from '../../tree/syntax-tree.ts';
 import { arrayOf, type SqlType, sameType, scalar, structOf, typeName } from '../../tree/types.ts';
 import { nextRelation } from '../bind-from.ts';

@@ -6,8 +6,8 @@ import type {
   BoundSelect,
   OutputColumn,
 } from '../../tree/bound-tree.ts';
-import { typeAsPart } from '../../tree/coercion.ts';
 import { emptyScope, type NamedValue, type RangeVariable, type Scope } from '../../tree/scope.ts';
+import { typeAsPart } from '../../tree/storage.ts';
 import type { PipeOperator } from '../../tree/syntax-tree.ts';
 import { nextRelation, outputColumns } from '../bind-from.ts';
 import { everyColumn } from '../bind-select-list.ts';

@@ -1,13 +1,14 @@
 import type { SqlPosition } from '../../../base/errors.ts';
 import type { SpecialFunction } from '../../tree/bind-context.ts';
 import type { BoundExpression } from '../../tree/bound-tree.ts';
-import { asComputed, coerce, refuseOuterArray } from '../../tree/coercion.ts';
-import { concatOperands } from '../../tree/concat-operands.ts';
-import { constantText } from '../../tree/constant-text.ts';
+import { coerce } from '../../tree/coercion.ts';
 import { letIn } from '../../tree/let-in.ts';
+import { concatOperands } from '../../tree/quote-text.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
+import { asComputed, refuseOuterArray } from '../../tree/storage.ts';
 import { isRange, type ScalarKind, type SqlType, scalar, typeName } from '../../tree/types.ts';
 import { maxFormatWidth } from '../../values/number-formats.ts';
+import { constantText } from '../call-arguments.ts';
 
 const text = scalar('STRING');
 const integer = scalar('INT64');

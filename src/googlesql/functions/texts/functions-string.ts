@@ -2,11 +2,11 @@ import type { SqlPosition } from '../../../base/errors.ts';
 import { type BindContext, isCallers, type SpecialFunction } from '../../tree/bind-context.ts';
 import type { BoundExpression } from '../../tree/bound-tree.ts';
 import { concatenable } from '../../tree/coercion.ts';
-import { constantText } from '../../tree/constant-text.ts';
 import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
 import type { CallSyntax } from '../../tree/syntax-tree.ts';
 import { scalar } from '../../tree/types.ts';
 import { patternProblem, patternSize } from '../../values/pattern-size.ts';
+import { constantText } from '../call-arguments.ts';
 import { bindRow, type FunctionRow, row } from '../function-row.ts';
 
 /** Lengths, positions and parts count code points, as DuckDB's do. */

@@ -1,10 +1,11 @@
 import type { SpecialFunction } from '../../tree/bind-context.ts';
-import { type BoundExpression, call as bound, holdsAnyAggregate } from '../../tree/bound-tree.ts';
+import { type BoundExpression, call as bound } from '../../tree/bound-tree.ts';
 import { inTemplate, quoteText } from '../../tree/quote-text.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import { arrayOf, type SqlType, scalar, typeName } from '../../tree/types.ts';
+import { holdsAnyAggregate } from '../../tree/walk-bound-tree.ts';
+import { namedArguments } from '../call-arguments.ts';
 import { bindRow, row } from '../function-row.ts';
-import { namedArguments } from '../named-arguments.ts';
 
 const regexpInstr = ['', ', INT64', ', INT64, INT64', ', INT64, INT64, INT64'].map((more, i) =>
   row(

@@ -1,5 +1,4 @@
-import { concatOperands } from '../../tree/concat-operands.ts';
-import { inTemplate, quoteText } from '../../tree/quote-text.ts';
+import { concatOperands, inTemplate, quoteText } from '../../tree/quote-text.ts';
 
 /** Elements that DuckDB spells in one format string too. */
 const formats: Readonly<Record<string, string>> = {

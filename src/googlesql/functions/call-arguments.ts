@@ -2,7 +2,7 @@ import type { BindContext } from '../tree/bind-context.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { coerce } from '../tree/coercion.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
-import type { CallSyntax } from '../tree/syntax-tree.ts';
+import type { CallSyntax, Expression } from '../tree/syntax-tree.ts';
 import type { SqlType } from '../tree/types.ts';
 
 /** The function of a call, without SAFE. */
@@ -30,4 +30,10 @@ export function namedArguments<Name extends string>(
     found[known] = coerce(context.binder.expression(context, value), types[known], value.at);
   }
   return found;
+}
+
+/** A format, a pattern or a path that decides what is printed: it must be a string literal. */
+export function constantText(what: string, expression: Expression | undefined, at: Expression['at']): string {
+  if (expression?.kind === 'literal' && expression.type === 'STRING') return expression.value;
+  throw invalidQuery(`${what} must be a string literal`, expression?.at ?? at);
 }
