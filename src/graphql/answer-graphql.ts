@@ -153,7 +153,7 @@ export function createGraphqlHandler(
       const error = toGatewayError(thrown);
       if (error.code === 'internal') onFault(context.requestId, error.cause);
       onRefused(error.code);
-      return failedResponse(error, context.requestId);
+      return failedResponse(error, context.requestId, preferredType(headers.accept, mediaTypes));
     }
   };
 }

@@ -70,14 +70,22 @@ export function faultOf(error: GraphQLError): GatewayError | undefined {
   return faults.get(error);
 }
 
-/** The response to a request that failed before its operation: the same form, with the error's own status. */
-export function failedResponse(error: GatewayError, requestId: string): HttpResponse {
+/**
+ * The response to a request that failed before its operation: the same form, with the error's own status.
+ * @param mediaType the type that its client prefers; of `application/json` with such a status clients read no errors
+ */
+export function failedResponse(
+  error: GatewayError,
+  requestId: string,
+  mediaType = 'application/json',
+): HttpResponse {
   const { retryAfterSeconds } = error;
   return {
     status: error.status,
     headers: {
-      'content-type': 'application/json; charset=utf-8',
+      'content-type': `${mediaType}; charset=utf-8`,
       'cache-control': 'no-store',
+      vary: 'Accept',
       ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
       ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
     },

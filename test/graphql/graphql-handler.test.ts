@@ -224,6 +224,18 @@ describe('contract 3.1: requests that can not be answered', () => {
   }); // biome-ignore format: a table
 
   test.each([
+    ['application/graphql-response+json, application/json;q=0.9', 'application/graphql-response+json'],
+    ['application/json', 'application/json'],
+    ['text/csv', 'application/json'],
+  ])('a request with the Accept %s that fails before its operation gets %s', async (accept, type) => {
+    // Apollo's client reads the errors of a 401 in the first type alone.
+    const { status, headers, body } = await post('{"query":"{__typename}"}', { accept, 'x-api-key': '' });
+    expect([status, codes(body)]).toEqual([401, ['unauthorized']]);
+    expect(headers.get('content-type')).toBe(`${type}; charset=utf-8`);
+    expect(headers.get('vary')).toBe('Accept');
+  });
+
+  test.each([
     ['a document that does not parse', '{ logsAll('],
     ['an unknown field', '{ nothing }'],
     ['an unknown enum value', '{ usageApiCounts(project: "x", interval: WEEKLY) { timestamp } }'],
