@@ -28,8 +28,18 @@ function elementSchema(parameter: ParameterDefinition): object {
     // Empty text counts as absent (contract 2.8).
     minLength: minLength ?? (isText && required && !repeated ? 1 : undefined),
     maxLength: maxLength ?? (isText ? (type === 'regexp' ? maxPatternLength : maxValueLength) : undefined),
-    pattern,
+    pattern: pattern !== undefined && isPatternOfJson(pattern) ? pattern : undefined,
   };
+}
+
+/** Whether JSON Schema has an RE2 pattern: its own are those of ECMAScript, and clients fail over others. The description has all. */
+function isPatternOfJson(pattern: string): boolean {
+  try {
+    // `[[:alpha:]]` is another class there.
+    return !pattern.includes('[:') && new RegExp(pattern, 'u') !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** The JSON value of a canonical text; JSON.stringify writes its integers with all their digits. */

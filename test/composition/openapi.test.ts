@@ -53,6 +53,20 @@ test('bounds and defaults of 64-bit integers are numbers with all their digits, 
   expect(parameters[2].description).toMatch(/^Texts\. .* split at its commas/);
 });
 
+test('patterns that RE2 alone reads the same are in words: clients compile the others', async () => {
+  const own = ['(?i)^a', '[[:alpha:]]', String.raw`\A\pN\z`, '^[a-z]+$'];
+  const header = own.map(
+    (pattern, at) => `  p${at}: { type: STRING, pattern: '${pattern}', description: A text. }`,
+  );
+  const section = `parameters:\n${header.join('\n')}\n`;
+  const text = sql.replace(/^parameters:\n(?: {2}.*\n)+/m, () => section);
+  const { paths } = JSON.parse(await writeOpenApi([parseDefinition('logs.all.sql', text)]));
+  const found = paths['/api/endpoints/query/logs.all'].get.parameters.slice(0, own.length);
+  const patterns = found.map(({ schema }: { schema: { pattern?: string } }) => schema.pattern);
+  expect(patterns).toEqual([undefined, undefined, undefined, '^[a-z]+$']);
+  expect(found[0].description).toContain('a match of (?i)^a');
+});
+
 test('contract 11.2: the document of thousands of saved queries is written in slices', async () => {
   const one = definitionOf('logs.all');
   const many = Array.from({ length: 2000 }, (_, at) => ({ ...one, name: `logs.all${at}` }));
