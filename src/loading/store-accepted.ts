@@ -8,7 +8,7 @@ import { extendSample, readSample, type Sample } from '../sample/write-sample.ts
 import { createRowsList, type RowsFile, readBlocks, rowsFolderOf } from './accepted-rows.ts';
 import { readLearned, withLearned } from './events/learned-fields.ts';
 import type { LoadingEvent } from './loading-events.ts';
-import { removeOld } from './remove-old.ts';
+import { removeLost, removeOld } from './remove-old.ts';
 import { readMoved, sortRows } from './sort-rows.ts';
 import { storeAll } from './store-files.ts';
 import { lacksLayout } from './table-layout.ts';
@@ -89,7 +89,12 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     const { isInCurrent } = memory;
     const target = { connection, folder, sources, emit, isLast, isAlone: isAfterBreak, isInCurrent, unknown };
     const toStore = missing.filter(({ name }) => isKnown(name) && !waiting.has(name));
-    isLost = !(await storeAll(target, toStore, endMs));
+    const known = toStore.filter(({ name }) => isInCurrent(name));
+    isLost = !(await storeAll(target, known, endMs));
+    if (isLost) return { isLost };
+    await removeLost(connection, { sources, upkeep, isLast });
+    const fresh = known.length > 0 && performance.now() > endMs ? [] : toStore.slice(known.length);
+    isLost = !(await storeAll(target, fresh, endMs));
     if (isLost) return { isLost };
     const nowMs = retainAtMs ?? Date.now();
     const expired = await removeOld(connection, { sources, nowMs, upkeep, isLast });

@@ -19,8 +19,16 @@ export type Upkeep = {
     isLast: boolean,
     act: () => Promise<Result>,
   ): Promise<Result | undefined>;
-  /** Bytes of a database file when the size of a source in it was last measured, by source and by the file's name in DuckDB. */
-  readonly looked: Map<string, Map<string, number>>;
+  /** What earlier turns found of sources that are kept by size, by source. */
+  readonly sizes: Map<string, SourceSize>;
+};
+
+/** What earlier turns found of a source that is kept by size. */
+export type SourceSize = {
+  /** Bytes of a database file when the source in it was last measured, by the file's path. */
+  readonly looked: Map<string, number>;
+  /** The file from which rows were removed, and the time before which they were, as SQL; undefined once the other file has lost the same rows. */
+  removed?: { readonly file: string; readonly bound: string } | undefined;
 };
 
 /** Milliseconds of that pause: each attempt reads again the rows on which it failed. */
@@ -30,7 +38,7 @@ const restMs = 600_000;
 export function createUpkeep(emit: (event: LoadingEvent) => void): Upkeep {
   const restsUntilMs = new Map<string, number>();
   return {
-    looked: new Map(),
+    sizes: new Map(),
     async run(task, source, isLast, act) {
       const key = `${task} ${source}`;
       if (performance.now() < (restsUntilMs.get(key) ?? 0)) return undefined;
