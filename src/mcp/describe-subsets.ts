@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { ListedEndpoint } from '../pipeline/list-endpoints.ts';
-import { annotations } from './endpoint-tools.ts';
+import { annotations, unknownArgument } from './endpoint-tools.ts';
 import { describeToolName, dialect, subsetsText } from './sql-resources.ts';
 
 /** Saved queries whose subsets the token may read. */
@@ -40,9 +40,13 @@ export function describeTool(all: readonly ListedEndpoint[]): Tool | undefined {
  */
 export function describeSubsets(
   all: readonly ListedEndpoint[],
-  { saved_query: query, subset }: Readonly<Record<string, unknown>>,
+  given: Readonly<Record<string, unknown>>,
   shown: (message: string) => string,
 ): CallToolResult {
+  const tool = describeTool(all);
+  const unknown = tool && unknownArgument(tool, given);
+  if (unknown !== undefined) return refused(shown(unknown));
+  const { saved_query: query, subset } = given;
   const sandboxed = sandboxedOf(all);
   const found = sandboxed.find(({ definition }) => definition.name === query);
   if (!found) {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import { parseExactJson } from '../base/exact-json.ts';
+import { didYouMean } from '../base/nearest-name.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { parameterSchema, rowSchema } from '../endpoints/json-schemas.ts';
 import { describeParameter } from '../endpoints/parameters/describe-parameter.ts';
@@ -40,6 +41,21 @@ const sqlToolName = (name: string) => `${toolName(name)}_sql`;
 /** Whether a tool of this name may belong to the saved query. */
 export function mayHaveTool({ name }: EndpointDefinition, tool: string): boolean {
   return tool === toolName(name) || tool === sqlToolName(name);
+}
+
+/**
+ * The message about an unknown argument: ignoring a misspelt one would give other rows than the agent expects.
+ * @param fixed names of parameters that the token fixes: they are no arguments, and do no harm
+ */
+export function unknownArgument(
+  { inputSchema }: Tool,
+  given: Readonly<Record<string, unknown>>,
+  fixed: readonly string[] = [],
+): string | undefined {
+  const allowed = Object.keys(inputSchema.properties ?? {});
+  const unknown = Object.keys(given).find(name => !allowed.includes(name) && !fixed.includes(name));
+  if (unknown === undefined) return undefined;
+  return `No argument is named ${JSON.stringify(unknown.slice(0, 120))}${didYouMean(unknown, allowed)}; allowed: ${allowed.join(', ')}`;
 }
 
 /** The hints about each tool for an agent's program: it only reads, and only from this service. */

@@ -4,6 +4,7 @@ import {
   type CallToolResult,
   ErrorCode,
   ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
   ListToolsRequestSchema,
   ReadResourceRequestSchema,
   type Tool,
@@ -18,7 +19,7 @@ import { redactionOfMessages, redactMessage } from '../pipeline/representation.t
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
 import { boundRows } from './bounded-rows.ts';
 import { describeSubsets, describeTool, sqlHint } from './describe-subsets.ts';
-import { type EndpointTool, mayHaveTool, toolsOf } from './endpoint-tools.ts';
+import { type EndpointTool, mayHaveTool, toolsOf, unknownArgument } from './endpoint-tools.ts';
 import { describeToolName, sqlResources } from './sql-resources.ts';
 
 /** One message of an agent, and its sender. */
@@ -54,6 +55,8 @@ export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server
   server.setRequestHandler(ListResourcesRequestSchema, async () => ({
     resources: (await resources()).map(({ resource }) => resource),
   }));
+  // Programs ask for it wherever there are resources.
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: [] }));
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
     const found = (await resources()).find(({ resource }) => resource.uri === uri);
     if (!found)
@@ -118,7 +121,7 @@ async function callTool(
   shown: ShowMessage,
 ): Promise<CallToolResult> {
   const { tool, listed, takesSql } = called;
-  const unknown = unknownArgument(called, given);
+  const unknown = unknownArgument(tool, given, listed.fixed);
   if (unknown !== undefined) return failure({ code: 'invalid_parameter', message: shown(unknown) });
   if (takesSql && (typeof given.sql !== 'string' || given.sql.trim() === '')) {
     const is = given.sql === undefined ? 'missing' : 'no text';
@@ -140,14 +143,6 @@ async function callTool(
     const isOfSql = takesSql && (code === 'invalid_query' || code === 'sandbox_refused');
     return failure({ code, message, ...position, ...(isOfSql && { hint: sqlHint(listed) }) });
   }
-}
-
-/** The message about an unknown argument: ignoring a misspelt one would give other rows than the agent expects. */
-function unknownArgument({ tool, listed }: EndpointTool, given: Arguments): string | undefined {
-  const allowed = Object.keys(tool.inputSchema.properties ?? {});
-  const unknown = Object.keys(given).find(name => !allowed.includes(name) && !listed.fixed.includes(name));
-  if (unknown === undefined) return undefined;
-  return `No argument is named ${JSON.stringify(unknown.slice(0, 120))}${didYouMean(unknown, allowed)}; allowed: ${allowed.join(', ')}`;
 }
 
 function success(answer: Answer, name: string, { takesSql, listed }: EndpointTool): CallToolResult {

@@ -120,6 +120,7 @@ describe('the official client', () => {
   test('asks SQL of its own, with the columns of the subsets at hand', async () => {
     const client = await connect();
     const { resources } = await client.listResources();
+    expect(await client.listResourceTemplates()).toEqual({ resourceTemplates: [] });
     expect(resources.map(({ uri }) => uri)).toEqual([
       'saved-query://dialect',
       'saved-query://logs.all/subsets',
@@ -152,6 +153,7 @@ describe('the official client', () => {
     expect(await text({ saved_query: 'logs.al' })).toContain('Did you mean logs.all?');
     expect(await text({})).toContain('is missing; allowed: logs.all, usage.api-counts');
     expect(await text({ saved_query: 'logs.all', subset: 'edge' })).toContain('allowed: edge_logs, ');
+    expect(await text({ saved_query: 'logs.all', subsets: 'edge_logs' })).toContain('Did you mean subset?');
     const narrow = await connect(gateway.token('narrow'));
     const refused = await call(narrow, 'describe_subsets', { saved_query: 'logs.all' });
     expect([refused.isError, refused.content[0]!.text]).toEqual([
