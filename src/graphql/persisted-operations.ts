@@ -29,7 +29,8 @@ export function persistedOperations({
   return {
     async onParams({ params, setParams, context }) {
       const hash = readHash(params.extensions);
-      const { query } = params;
+      // Some clients send null or no text in place of the document.
+      const query = params.query || undefined;
       if (listed) {
         if (hash === undefined && query === undefined) return;
         const text = listed.get(hash ?? sha256(String(query)));

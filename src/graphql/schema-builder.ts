@@ -1,5 +1,5 @@
 import SchemaBuilder from '@pothos/core';
-import { GraphQLError, type GraphQLResolveInfo, Kind } from 'graphql';
+import { type GraphQLResolveInfo, Kind } from 'graphql';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import type { ListOptions } from './bounded-list.ts';
@@ -32,7 +32,10 @@ type Types = {
 
 export type Builder = PothosSchemaTypes.SchemaBuilder<PothosSchemaTypes.ExtendDefaultTypes<Types>>;
 
-/** Makes a builder that knows the scalars of our types and nothing else. */
+/**
+ * Makes a builder that knows the scalars of our types and nothing else. What they refuse is no GraphQLError: GraphQL's own says the type,
+ * the value and its place.
+ */
 export function createSchemaBuilder(): Builder {
   const builder: Builder = new SchemaBuilder<Types>({});
   builder.scalarType('BigInt', {
@@ -43,7 +46,7 @@ export function createSchemaBuilder(): Builder {
     parseValue: value => value,
     parseLiteral(node) {
       if (node.kind === Kind.INT || node.kind === Kind.STRING) return node.value;
-      throw new GraphQLError('BigInt must be an integer or a string of digits');
+      throw new TypeError('must be an integer or a string of digits');
     },
   });
   builder.scalarType('Date', {
@@ -51,7 +54,7 @@ export function createSchemaBuilder(): Builder {
     serialize: value => value,
     parseValue: value => {
       if (typeof value === 'string') return value;
-      throw new GraphQLError('Date must be a string such as "2026-01-15"');
+      throw new TypeError('must be a string such as "2026-01-15"');
     },
   });
   builder.scalarType('Float64', {
@@ -69,7 +72,7 @@ export function createSchemaBuilder(): Builder {
     serialize: value => value,
     parseValue: value => {
       if (typeof value === 'string') return value;
-      throw new GraphQLError('DateTime must be a string such as "2026-01-15T10:00:00Z"');
+      throw new TypeError('must be a string such as "2026-01-15T10:00:00Z"');
     },
   });
   return builder;

@@ -247,6 +247,17 @@ describe('contract 3.1: requests that can not be answered', () => {
     expect((await gateway.graphql(query)).status).toBe(200);
   });
 
+  test('a value that an argument does not take is named, with its type and its place', async () => {
+    const asked = 'logsAll(project: "x", isoTimestampStart: 5) { id }';
+    const { errors } = (await gateway.graphql(`{ ${asked} }`)).body;
+    expect(errors).toMatchObject([{ locations: [{ line: 1, column: 44 }] }]);
+    expect(errors[0].message).toMatch(/"DateTime".*"must be a string such as .*; found: 5/);
+    const query = 'query ($from: DateTime) { logsAll(project: "x", isoTimestampStart: $from) { id } }';
+    const { body } = await gateway.graphql(query, { from: 5 });
+    expect(body.errors[0].message).toMatch(/"\$from".*"must be a string such as .*; found: 5/);
+    expect(codes(body)).toEqual(['invalid_graphql']);
+  });
+
   test.each([
     ['a variable of the wrong type', { project: 1 }],
     ['a missing variable', {}],

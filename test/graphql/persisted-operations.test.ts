@@ -76,6 +76,14 @@ describe('an automatic persisted query', () => {
     expect((await gateway.get(`/graphql?${search}`)).body.data).toEqual(data);
   });
 
+  test('may have null or no text in place of the document', async () => {
+    await askAsALink(gateway);
+    for (const nothing of ['', null]) {
+      const asked = { query: nothing, variables, extensions: persisted(sha256(query)) };
+      expect((await post(gateway, asked)).body.data).toEqual(data);
+    }
+  });
+
   test('is known to all gateways over one Redis, and asked for again where it is gone', async () => {
     const redis: RedisServer = await startRedisServer();
     const one = await open({ REDIS_URL: redis.url });
