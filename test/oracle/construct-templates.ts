@@ -5,6 +5,10 @@ import type { ValueKind } from './value-kinds.ts';
 const likeAny = `(select case when countif({1} like p) > 0 then true when countif(({1} like p) is null) > 0 then null else false end from unnest(split(concat(array_to_string({2}, '%,'), '%'), ',')) p)`;
 const likeAll = `(select case when countif(not {1} like p) > 0 then false when countif(({1} like p) is null) > 0 then null else true end from unnest(split(concat(array_to_string({2}, '%,'), '%'), ',')) p)`;
 
+/** Whether a letter is in one of the elements of an array. */
+const anyHasA =
+  "if({3} is null, null, (select case when countif(strpos(normalize_and_casefold(x, NFKC), 'a') > 0) > 0 then true when countif(x is null) > 0 then null else false end from unnest({3}) x))";
+
 /**
  * Constructs with a form of their own, by what they give: formats, JSON values, subqueries over tables, and what the reference knows in
  * another spelling only. A hole as in random-expressions.ts; `{1}` is the first hole again.
@@ -166,6 +170,10 @@ export const constructTemplates: Readonly<Record<ValueKind, readonly string[]>> 
     'lax_bool({document})',
     '(case {text} when {text} then {bool} when \'a\' then true else {bool} end)',
     spelled('range_contains(range({date}, null), {date})', '({2} >= ifnull({1}, {2}))'),
+    spelled(
+      "contains_substr(({text}, {int}, {texts}), 'A')",
+      `(strpos(normalize_and_casefold({1}, NFKC), 'a') > 0 or strpos(cast({2} as string), 'a') > 0 or ${anyHasA})`,
+    ),
     'range_overlaps(range({datetime}, null), range(null, {datetime}))',
     '(range({time}, null) >= range({time}, null))',
   ],

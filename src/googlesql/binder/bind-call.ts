@@ -171,7 +171,7 @@ function bindSpecial(
     return special(remembering, call);
   } catch (error) {
     if (!(error instanceof UnsupportedSql)) throw error;
-    refuseNamed(call, name);
+    namedArguments(remembering, call, warehouseOptions[name] ?? {});
     const values = call.arguments.map(argument => binder.expression(remembering, argument));
     return { ...bindRow(rows, `function ${name}`, values, call.at), unsupported: error.reason };
   }

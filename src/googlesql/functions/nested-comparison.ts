@@ -117,9 +117,12 @@ function sameKind(
 }
 
 /** Whether a kind of scalar is in a type. */
-export function holdsKind(type: SqlType, kind: string): boolean {
-  if (type.kind === 'ARRAY') return holdsKind(type.element, kind);
-  return type.kind === 'STRUCT' ? kindsIn(type).has(kind) : type.kind === kind;
+export const holdsKind = (type: SqlType, kind: string): boolean => kindsOf(type).has(kind);
+
+/** The kinds of scalars in a type. */
+export function kindsOf(type: SqlType): ReadonlySet<string> {
+  if (type.kind === 'ARRAY') return kindsOf(type.element);
+  return type.kind === 'STRUCT' ? kindsIn(type) : new Set([type.kind]);
 }
 
 const knownKinds = new WeakMap<StructType, ReadonlySet<string>>();

@@ -88,6 +88,7 @@ export const warehouseRowsByName = rowsByName(warehouseRows);
 
 /** Their named arguments, with types. */
 export const warehouseOptions: Readonly<Record<string, Readonly<Record<string, SqlType>>>> = {
+  CONTAINS_SUBSTR: textOptions('json_scope'),
   SEARCH: textOptions('json_scope', 'analyzer', 'analyzer_options'),
   TEXT_ANALYZE: textOptions('analyzer', 'analyzer_options'),
 };

@@ -12,7 +12,7 @@ import { existsInArray } from './print-condition.ts';
 import { type JsonForm, printJsonText } from './print-json-text.ts';
 import { printJsonNumber, printJsonValue } from './print-json-value.ts';
 import { deeper, printLet, printOnce, subqueryDepth } from './print-let.ts';
-import { printSqlText } from './print-sql-text.ts';
+import { printContains, printSqlText } from './print-sql-text.ts';
 import { isPresent } from './print-storage.ts';
 import { type Printer, placeKey } from './printer.ts';
 import { fillTemplate, isNumbered } from './templates.ts';
@@ -266,7 +266,7 @@ function callPart(
   printed: readonly string[],
   first?: BoundExpression,
 ): string | undefined {
-  const [sql = ''] = printed;
+  const [sql = '', second = ''] = printed;
   const firstType = () => {
     const type = typeAsPart(first!);
     printer.count(pathSteps(type));
@@ -292,6 +292,8 @@ function callPart(
       return json('value');
     case 'jsonWide':
       return json('wide');
+    case 'contains':
+      return printContains(sql, firstType(), second);
     case 'sqlText':
       return printSqlText(sql, firstType(), 'text');
     case 'sqlLiteral':

@@ -1,6 +1,7 @@
 import { fieldName } from '../tree/duckdb-type.ts';
 import { quoteName } from '../tree/quote-text.ts';
-import type { SqlType, StructType } from '../tree/types.ts';
+import { type SqlType, type StructType, scalar } from '../tree/types.ts';
+import { printCast } from './print-cast.ts';
 import { isPresent, lambdaName } from './print-storage.ts';
 
 /** How FORMAT writes a value: `%t` as a text, `%T` as a literal of SQL. */
@@ -69,5 +70,38 @@ function scalarLiteral(sql: string, kind: SqlType['kind']): string {
       return `'${kind} "' || ${scalarText(sql, kind)} || '"'`;
     default:
       return scalarText(sql, kind);
+  }
+}
+
+/**
+ * Prints whether a text is found in a value: in one of the fields of a record, in one of the elements of an array. If it is in none of
+ * them, a part that is NULL makes the answer NULL.
+ * @param wanted folded, see `bq_folded`
+ */
+export function printContains(sql: string, type: SqlType, wanted: string): string {
+  switch (type.kind) {
+    case 'STRUCT': {
+      const fields = type.fields.map((field, i) =>
+        printContains(`(${sql}).${quoteName(fieldName(field.name, i))}`, field.type, wanted),
+      );
+      return `(${fields.join(' or ')})`;
+    }
+    case 'ARRAY': {
+      if (type.single)
+        return `(case when ${isPresent(sql, type)} then ${printContains(sql, type.element, wanted)} else false end)`;
+      const element = lambdaName(type);
+      const tests = `list_transform(${sql}, lambda ${element}: ${printContains(element, type.element, wanted)})`;
+      // What a table stores as NULL is empty.
+      const unknown = type.nulls
+        ? `${element} is null or list_count(${element}) < len(${element})`
+        : `list_count(${element}) < len(${element})`;
+      return `list_extract(list_transform([${tests}], lambda ${element}: case when list_contains(${element}, true) then true when ${unknown} then null else false end), 1)`;
+    }
+    case 'STRING':
+      return `contains(bq_folded(${sql}), ${wanted})`;
+    default: {
+      const of = { kind: 'column', type, relation: 0, index: 0 } as const;
+      return `contains(lower(${printCast(sql, { of, type: scalar('STRING'), safe: false })}), ${wanted})`;
+    }
   }
 }

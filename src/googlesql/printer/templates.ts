@@ -5,7 +5,7 @@ type Pieces = {
 };
 
 const hole =
-  /\$(\d|\{\d+\}|\*|\|\||null|and|order|or|space|distinct|filter|over|jsonText|jsonValue|jsonWide|sqlText|sqlLiteral|\$)/;
+  /\$(\d|\{\d+\}|\*|\|\||null|and|order|or|space|distinct|filter|over|jsonText|jsonValue|jsonWide|contains|sqlText|sqlLiteral|\$)/;
 
 /** Maximum templates that are remembered, and their maximum length: enough for those of all functions; longer ones belong to one statement. */
 const [maxRemembered, maxLength] = [1000, 300];

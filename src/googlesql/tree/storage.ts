@@ -91,7 +91,8 @@ const isCanonical = (type: SqlType): boolean => {
   return type.kind !== 'STRUCT' || (!type.presence && type.fields.every(field => isCanonical(field.type)));
 };
 
-function holdsUnclear(type: SqlType): boolean {
+/** Whether it is unclear of an array in a type whether it is NULL or empty, see `ArrayType.nulls`. */
+export function holdsUnclear(type: SqlType): boolean {
   if (type.kind === 'ARRAY') return type.nulls === 'UNCLEAR' || holdsUnclear(type.element);
   return type.kind === 'STRUCT' && type.fields.some(field => holdsUnclear(field.type));
 }

@@ -40,7 +40,6 @@ export const stringRows = [
   row('ENDS_WITH(STRING, STRING) BOOL', 'ends_with($1, $2)'),
   row('STRPOS(STRING, STRING) INT64', 'strpos($1, $2)'),
   row('INSTR(STRING, STRING) INT64', 'strpos($1, $2)'),
-  row('CONTAINS_SUBSTR(STRING, STRING) BOOL', 'contains(bq_folded($1), bq_folded($2))'),
   row('LPAD(STRING, INT64) STRING', "bq_lpad($1, $2, ' ')"),
   row('LPAD(STRING, INT64, STRING) STRING', 'bq_lpad($1, $2, $3)'),
   row('RPAD(STRING, INT64) STRING', "bq_rpad($1, $2, ' ')"),

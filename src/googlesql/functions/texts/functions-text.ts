@@ -1,11 +1,15 @@
 import type { SpecialFunction } from '../../tree/bind-context.ts';
 import { type BoundExpression, call as bound } from '../../tree/bound-tree.ts';
+import { coerce } from '../../tree/coercion.ts';
+import { letIn } from '../../tree/let-in.ts';
 import { inTemplate, quoteText } from '../../tree/quote-text.ts';
-import { invalidQuery } from '../../tree/sql-error.ts';
+import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
+import { holdsUnclear, typeAsPart } from '../../tree/storage.ts';
 import { arrayOf, type SqlType, scalar, typeName } from '../../tree/types.ts';
-import { holdsAnyAggregate } from '../../tree/walk-bound-tree.ts';
+import { holdsAnyAggregate, isConstant } from '../../tree/walk-bound-tree.ts';
 import { namedArguments } from '../call-arguments.ts';
 import { bindRow, row } from '../function-row.ts';
+import { kindsOf } from '../nested-comparison.ts';
 
 const regexpInstr = ['', ', INT64', ', INT64, INT64', ', INT64, INT64, INT64'].map((more, i) =>
   row(
@@ -14,8 +18,11 @@ const regexpInstr = ['', ', INT64', ', INT64, INT64', ', INT64, INT64, INT64'].m
   ),
 );
 
-/** Functions of texts that run in the engine process. */
+const containsRow = [row('CONTAINS_SUBSTR(STRING, STRING) BOOL', 'contains(bq_folded($1), bq_folded($2))')];
+
+/** Functions of texts, most of which run in the engine process. */
 export const textRows = [
+  ...containsRow,
   row('INSTR(STRING, STRING, INT64) INT64', 'bq_instr($1, $2, $3, 1)'),
   row('INSTR(STRING, STRING, INT64, INT64) INT64', 'bq_instr($1, $2, $3, $4)'),
   ...regexpInstr,
@@ -41,10 +48,36 @@ export const textFunctions: Readonly<Record<string, SpecialFunction>> = {
     });
     return bindRow(distanceRow, 'function EDIT_DISTANCE', [...values, most], call.at);
   },
+  CONTAINS_SUBSTR: containsSubstr,
   TYPEOF: typeOf,
 };
 
 const farthest: BoundExpression = { kind: 'literal', type: scalar('INT64'), value: String(2n ** 63n - 1n) };
+
+/** In a record, an array or a whole row the text is looked for in each part; what is no text is cast to one. */
+function containsSubstr(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
+  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  namedArguments(context, call, { json_scope: scalar('STRING') });
+  const [value, second] = values;
+  if (!value || !second || values.length > 2 || ['STRING', 'NULL'].includes(value.type.kind))
+    return bindRow(containsRow, 'function CONTAINS_SUBSTR', values, call.at);
+  const text = coerce(second, scalar('STRING'), call.at);
+  if (!isConstant(text)) throw onlyOnWarehouse('CONTAINS_SUBSTR with a calculated text to find', call.at);
+  const unknown = [...kindsOf(value.type)].find(kind => !searchedKinds.has(kind));
+  if (unknown) throw onlyOnWarehouse(`CONTAINS_SUBSTR of ${unknown}`, call.at);
+  const folded = bound('FOLDED', 'bq_folded($1)', [text], text.type);
+  const inside = (part: BoundExpression): BoundExpression => {
+    if (part.kind === 'struct') return bound('OR', '($or)', part.values.map(inside), scalar('BOOL'));
+    if (holdsUnclear(typeAsPart(part)))
+      throw onlyOnWarehouse('CONTAINS_SUBSTR of what an outer join may leave out', call.at);
+    return letIn(part, named => bound('CONTAINS_SUBSTR', '$contains', [named, folded], scalar('BOOL')));
+  };
+  return inside(value);
+}
+
+const searchedKinds: ReadonlySet<string> = new Set([
+  ...['STRING', 'BOOL', 'INT64', 'FLOAT64', 'NUMERIC', 'TIMESTAMP', 'DATETIME', 'DATE', 'TIME', 'NULL'],
+]);
 
 /** The type alone: a value that would fail is not calculated, but an aggregate still makes its query one of groups. */
 function typeOf(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
