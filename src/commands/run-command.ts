@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { systemClock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
+import { SetupError } from '../base/setup-error.ts';
 import { type Config, ConfigError, readConfig } from '../composition/config.ts';
 import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { UnreadableFileError } from '../duckdb/files/unreadable-file-error.ts';
@@ -174,6 +175,7 @@ export async function runCommand(args: readonly string[], environment: NodeJS.Pr
       GatewayError,
       AggregateError,
       UnreadableFileError,
+      SetupError,
     ].some(type => error instanceof type);
     const message = isExpected && error instanceof Error ? error.message : explain(error);
     // It may quote rows or files with text from strangers.

@@ -99,6 +99,8 @@ async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOp
     { paths: files.map(file => resolve(file)), format },
     { isLenient: isLoaded },
   ).catch(cause => {
+    // An error of the system, such as that of a missing file, is explained as that of any command.
+    if (cause.path !== undefined) throw cause;
     throw new UnreadableFileError(cause instanceof Error ? cause.message : String(cause), { cause });
   });
   const namesColumns = format === 'parquet' || (format === 'csv' && found.csv.header !== false);

@@ -1,6 +1,7 @@
 import { constants, copyFile, cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { syncDirectory, syncFile } from '../base/replace-file.ts';
+import { SetupError } from '../base/setup-error.ts';
 import { checkFolderFormat, dataFolderMode, formatFile } from '../duckdb/data-folder/folder-format.ts';
 import { folderIdFile } from '../duckdb/data-folder/folder-id.ts';
 import { pointerOf, readCurrent, replicasOf } from '../duckdb/replicas.ts';
@@ -15,19 +16,21 @@ const databaseName = 'logs.duckdb';
  * Copies the data of the embedded engine, while gateways serve and accept rows: the copy has all rows that were acknowledged before the
  * call. No process stores rows meanwhile.
  * @param folder one that does not exist yet; it appears complete or not at all
- * @throws Error if it exists, or if there is no database; the system's error, such as ENOSPC
+ * @throws SetupError if it exists, or if there is no database; the system's error, such as ENOSPC
  */
 export async function backUp(databasePath: string, folder: string): Promise<void> {
   // Without a trailing slash, after which `.part` would be a file within the folder.
   const target = resolve(folder);
-  if (await exists(target)) throw new Error(`${target} exists already; name a folder that does not`);
+  if (await exists(target)) throw notMade(`${target} exists already`, 'name a folder that does not');
   const unfinished = `${target}.part`;
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(join(unfinished, 'rows'), { recursive: true, mode: dataFolderMode });
   try {
     await withTurn(databasePath, async () => {
       const { path } = readCurrent(databasePath);
-      if (!(await exists(path))) throw new Error(`There is no database at ${path}`);
+      if (!(await exists(path))) {
+        throw notMade(`There is no database at ${path}`, 'let DATA_DIR name the folder of one');
+      }
       await copy(path, join(unfinished, databaseName));
       if (await exists(`${path}.wal`)) await copy(`${path}.wal`, join(unfinished, `${databaseName}.wal`));
       const rows = rowsFolderOf(databasePath);
@@ -51,16 +54,18 @@ export async function backUp(databasePath: string, folder: string): Promise<void
 
 /**
  * Restores a backup into a data folder without a database. No gateway may use the folder meanwhile.
- * @throws Error if there is a database, or the folder is not a backup; SetupError if the backup has a newer format; the system's error
+ * @throws SetupError if there is a database, the folder is not a backup, or the backup has a newer format; the system's error
  */
 export async function restore(databasePath: string, from: string): Promise<void> {
   const folder = dirname(databasePath);
   const backup = join(from, databaseName);
-  if (!(await exists(backup))) throw new Error(`${from} is no backup: it has no ${databaseName}`);
+  if (!(await exists(backup))) {
+    throw notRestored(`${from} is no backup: it has no ${databaseName}`, 'name the folder of a backup');
+  }
   checkFolderFormat(backup);
   for (const file of [...replicasOf(databasePath), pointerOf(databasePath)]) {
     if (!(await exists(file))) continue;
-    throw new Error(`There is a database in ${folder}: move ${file} away, or choose another DATA_DIR`);
+    throw notRestored(`There is a database in ${folder}`, `move ${file} away, or choose another DATA_DIR`);
   }
   await mkdir(folder, { recursive: true, mode: dataFolderMode });
   // The database last: with it the folder counts as complete.
@@ -83,3 +88,8 @@ async function copy(from: string, to: string): Promise<void> {
 async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined;
 }
+
+const notMade = (found: string, fix: string) => new SetupError('The backup was not made.', [{ found, fix }]);
+
+const notRestored = (found: string, fix: string) =>
+  new SetupError('The backup was not restored.', [{ found, fix }]);

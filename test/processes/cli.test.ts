@@ -114,6 +114,19 @@ describe('token', () => {
   });
 });
 
+test('what fails for a file or a folder says which, and what to do, without a stack', async () => {
+  const { cli } = await openShell();
+  const failing: [string[], string][] = [
+    [['source', 'add', 'x', '/none.csv'], '/none.csv: no such file or directory\n'],
+    [
+      ['backup', 'restore', '/none'],
+      'The backup was not restored.\n/none is no backup: it has no logs.duckdb\n  to do: name the folder of a backup\n',
+    ],
+  ];
+  const failed = await Promise.all(failing.map(([args]) => cli(args)));
+  expect(failed.map(({ code, err }) => [code, err])).toEqual(failing.map(([, message]) => [1, message]));
+});
+
 describe('doctor', () => {
   test('fails where something is wrong, and says all that is', async () => {
     const { cli } = await openShell({ SQL_DIR: '/no/such/folder', REDIS_URL: 'redis://127.0.0.1:1' });
