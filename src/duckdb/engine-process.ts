@@ -26,7 +26,7 @@ import type {
 } from './engine-protocol.ts';
 import { foldersOf, makeSourceViews, type SourceViews } from './files/source-views.ts';
 import { declaredTypes } from './layout.ts';
-import { readCurrent, replicasOf } from './replicas.ts';
+import { readCurrentAsync, replicasOf } from './replicas.ts';
 import { createStatements, type Statements } from './statements.ts';
 
 /**
@@ -140,7 +140,7 @@ function createReader(connection: DuckDBConnection, views: SourceViews, statemen
   async function follow(): Promise<void> {
     const giveUpMs = performance.now() + writerTimeoutMs;
     for (;;) {
-      const next = readCurrent(databasePath);
+      const next = await readCurrentAsync(databasePath);
       if (next.version === attached) return;
       await statements.drop();
       if (attached !== undefined) await connection.run(`DETACH ${attachedName}`);
@@ -239,17 +239,25 @@ function failureOf(error: unknown) {
   return { type: 'failed', message: error instanceof Error ? error.message : String(error) } as const;
 }
 
+/** How much the process had grown when that was last found to be only blocks of the file, in bytes. Asking DuckDB takes as long as preparing a statement. */
+let fineBytes = 0;
+
+/** With less of a difference to that, in bytes, DuckDB is not asked again. */
+const noticedBytes = 8 * 1024 * 1024;
+
 /**
  * Whether much more memory is resident than before the first run, not counting blocks of the file that DuckDB caches on purpose. After
  * some runs, mostly failed ones, DuckDB and malloc keep hundreds of megabytes, and nothing makes them free those.
  */
 async function keepsMuch(connection: DuckDBConnection): Promise<boolean> {
   const grownBytes = process.memoryUsage.rss() - readyBytes;
-  if (grownBytes < maxKeptBytes) return false;
+  if (grownBytes < maxKeptBytes || Math.abs(grownBytes - fineBytes) < noticedBytes) return false;
   try {
     const sql = "select sum(memory_usage_bytes)::double from duckdb_memory() where tag = 'BASE_TABLE'";
     const [[blocksBytes] = []] = (await connection.runAndReadAll(sql)).getRows();
-    return grownBytes - Number(blocksBytes) > maxKeptBytes;
+    if (grownBytes - Number(blocksBytes) > maxKeptBytes) return true;
+    fineBytes = grownBytes;
+    return false;
   } catch {
     // A late interrupt, or not enough memory even for this.
     return true;
