@@ -215,7 +215,7 @@ test('a day of a self-hosted project: whatever restarts, each acknowledged event
   process.stdout.write(`${total} events acknowledged and there once, ${answers} questions answered\n`);
 }, 1_800_000);
 
-/** By how much the last day may take more of the disk and of memory than one before it. */
+/** By how much the most of the later days may be above the most of those before them. */
 const growth = 1.15;
 
 test('days with a bound of megabytes: what they take of the disk and of memory stays', async () => {
@@ -223,9 +223,20 @@ test('days with a bound of megabytes: what they take of the disk and of memory s
   const gateway = await startGateway(environment);
   onTestFinished(() => void gateway.child.kill('SIGKILL'));
   const startMs = Date.now() - days * dayMs;
+  // The most of a day: both rise and fall as rows wait, are loaded and given back, so one look is chance.
   const disk: number[] = [];
   const memory: number[] = [];
   for (let day = 0; day < days; day++) {
+    let isOver = false;
+    disk.push(0);
+    memory.push(0);
+    const looking = (async () => {
+      while (!isOver) {
+        disk[day] = Math.max(disk[day]!, await diskMb(environment.DATA_DIR));
+        memory[day] = Math.max(memory[day]!, await residentMb(gateway.child.pid!));
+        await delay(250);
+      }
+    })();
     await play(
       joined(eventsOf(day, startMs), 500),
       () => gateway.origin,
@@ -234,11 +245,11 @@ test('days with a bound of megabytes: what they take of the disk and of memory s
     await expect
       .poll(() => nothingWaits(environment.DATA_DIR), { timeout: 120_000, interval: 200 })
       .toBe(true);
-    disk.push(await diskMb(environment.DATA_DIR));
-    memory.push(await residentMb(gateway.child.pid!));
+    isOver = true;
+    await looking;
     const counts = await ask(gateway.origin, 'select count(*) as n, min(timestamp) as oldest from edge_logs');
     process.stdout.write(
-      `day ${day}: ${disk.at(-1)!.toFixed(0)} MB on disk, ${memory.at(-1)!.toFixed(0)} MB of memory, ${JSON.stringify(counts?.result)}\n`,
+      `day ${day}: ${disk[day]!.toFixed(0)} MB on disk at most, ${memory[day]!.toFixed(0)} MB of memory, ${JSON.stringify(counts?.result)}\n`,
     );
   }
   const half = days >> 1;
