@@ -100,7 +100,8 @@ type Sized = Pick<Aging, 'name' | 'time' | 'size'> & { readonly retentionMb: num
 
 /**
  * Finds rows beyond the megabytes of their source. Removed rows take space until their whole row group is gone, so the remaining rows count
- * with the space of an average row.  * @returns SQL of the time before which rows exceed the size, if there are any
+ * with the space of an average row.
+ * @returns SQL of the time before which rows exceed the size, if there are any
  */
 async function beyondSize(connection: DuckDBConnection, sized: Sized): Promise<string[]> {
   const [table, time, limit] = [
