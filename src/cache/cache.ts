@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { type ErrorCode, GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
 import type { Joined } from '../base/turns.ts';
 import type { Store } from '../store/store.ts';
@@ -230,13 +230,21 @@ async function read(
     // The query that this call joined may have begun before it; the next one begins after it.
     return answer.entry.createdAtMs >= askedAtMs ? answer : load();
   }
-  return parts.flights(
-    flightFor(parts, request),
-    signal,
-    (inner, joined) => lookUp(parts, runFor(request, joined), inner),
-    request.caller,
-  );
+  try {
+    return await parts.flights(
+      flightFor(parts, request),
+      signal,
+      (inner, joined) => lookUp(parts, runFor(request, joined), inner),
+      request.caller,
+    );
+  } catch (error) {
+    if (!(error instanceof GatewayError) || !ofThisRequest.has(error.code)) throw error;
+    return readStored(parts, request, error);
+  }
 }
+
+/** Failures of one request, which say nothing about the query: its caller has too many waiting, or its own time is over. */
+const ofThisRequest: ReadonlySet<ErrorCode> = new Set(['too_many_requests', 'deadline_exceeded']);
 
 /** The same request, whose query runs for all callers who have joined it. */
 function runFor(request: CacheRequest, joined: Joined): CacheRequest {

@@ -5,7 +5,7 @@ import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
 import { startSpan } from '../base/spans.ts';
 import type { Joined } from '../base/turns.ts';
-import type { Claim } from '../store/store.ts';
+import type { Claim, Store } from '../store/store.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey, Load } from './cache-request.ts';
 import { decodeEntry, type Entry, makeEntry, versionOf } from './entry.ts';
@@ -21,6 +21,8 @@ const leaseMs = 3000;
 const extendMs = 1000;
 /** Milliseconds after which a waiter asks the store again: it may have missed a message. */
 const lookMs = 1000;
+/** Milliseconds after the last message of a waiter until it counts as gone: one message may be lost. */
+const awaitedMs = 2 * lookMs;
 
 /** Values of more bytes take noticeable time to send to the store. */
 const largeBytes = 256 * 1024;
@@ -52,6 +54,8 @@ export type LeasedLoadOptions = {
   /** Maximum milliseconds to wait for other gateways' queries. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
+  /** Aborted when the gateway stops: then no query goes on for those who wait on other gateways. Default: none does. */
+  readonly closing?: AbortSignal;
   readonly load: Load;
 };
 
@@ -88,8 +92,8 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
   try {
     for (;;) {
       const claim = await claimLease(deps, options, token, known);
-      if (claim === undefined) return await loadAlone(deps, options, token);
-      if (claim.state === 'granted') return await loadHolding(deps, options, token);
+      if (claim === undefined) return await loadAlone(deps, { ...options, known }, token);
+      if (claim.state === 'granted') return await loadHolding(deps, { ...options, known }, token);
       if (claim.state === 'changed') {
         const entry = await readValid(claim.value, options);
         if (entry && entry.createdAtMs >= (options.notBeforeMs ?? -Infinity))
@@ -110,7 +114,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       // Time spent waiting for a query does not count as waiting for the store.
       options.budget.remainingMs = deps.store.budgetMs;
       if (woken.type === 'released' && woken.failurePayload === tooLargePayload) {
-        return await loadAlone(deps, options, token);
+        return await loadAlone(deps, { ...options, known }, token);
       }
       const failure =
         woken.type === 'released'
@@ -143,8 +147,8 @@ export async function loadIfFree(deps: LeasedLoadDeps, options: LeasedLoadOption
   const token = randomUUID();
   for (let { known } = options; ; ) {
     const claim = await claimLease(deps, options, token, known);
-    if (claim === undefined) return loadAlone(deps, options, token);
-    if (claim.state === 'granted') return loadHolding(deps, options, token);
+    if (claim === undefined) return loadAlone(deps, { ...options, known }, token);
+    if (claim.state === 'granted') return loadHolding(deps, { ...options, known }, token);
     if (claim.state === 'held' || (await readValid(claim.value, options))) {
       throw new GatewayError('cancelled', 'Another gateway refreshes the entry');
     }
@@ -167,43 +171,123 @@ function claimLease(
   token: string,
   known: string | undefined,
 ): Promise<Claim | undefined> {
-  const knownVersion = known === undefined ? undefined : Buffer.from(known, 'latin1');
-  return store.call('claim', budget, it => it.claim(key.digest, { token, leaseMs, knownVersion }));
+  return store.call('claim', budget, it => it.claim(key.digest, claimOptions(token, known)));
+}
+
+function claimOptions(token: string, known: string | undefined) {
+  return { token, leaseMs, knownVersion: known === undefined ? undefined : Buffer.from(known, 'latin1') };
+}
+
+/**
+ * Holds the lease of a token until the query has ended. A store that was restarted or replaced may have lost it, and this process may have been
+ * paused for longer than it lasts: then it is claimed again, unless the key has changed or another gateway has its lease.
+ */
+function holdLease({ store, notifier }: LeasedLoadDeps, options: LeasedLoadOptions, token: string) {
+  const { digest } = options.key;
+  const awaited = untilNobodyWaits(options);
+  let mayClaim = true;
+  const unfollow = notifier.follow(digest, message => {
+    // A store that loses the lease may lose the tombstone, too.
+    if (message.type === 'removed') mayClaim = false;
+    else {
+      awaited.joined();
+      options.joined?.add(message.caller);
+    }
+  });
+
+  async function keep(it: Store): Promise<boolean> {
+    if (await it.extend(digest, token, leaseMs)) return true;
+    if (!mayClaim) return false;
+    const { state } = await it.claim(digest, claimOptions(token, options.known));
+    mayClaim = state === 'granted';
+    return mayClaim;
+  }
+
+  const extending = setInterval(() => {
+    void store.call('extend', { remainingMs: store.budgetMs }, keep);
+  }, extendMs).unref();
+
+  return {
+    /** Aborts when nobody waits any more. */
+    signal: awaited.signal,
+    end(): void {
+      awaited.end();
+      unfollow();
+      clearInterval(extending);
+    },
+    /** Ends the lease with a value; false if it is lost. */
+    async publish(it: Store, value: Buffer): Promise<boolean> {
+      clearInterval(extending);
+      const publish = () => it.publish(digest, token, value, keptMs(options.lifetimes));
+      return (await publish()) || ((await keep(it)) && publish());
+    },
+    /** Ends the lease without a value. */
+    release(it: Store, failurePayload: string): Promise<void> {
+      clearInterval(extending);
+      mayClaim = false;
+      return it.release(digest, token, failurePayload);
+    },
+  };
+}
+
+/**
+ * A signal for a query: it aborts when this one has and nobody waits on other gateways, for one of them would begin the query again, and both
+ * may be billed.
+ */
+function untilNobodyWaits({ signal, closing = signal }: LeasedLoadOptions) {
+  const nobodyWaits = new AbortController();
+  let waiter: NodeJS.Timeout | undefined;
+  const look = () => {
+    if (signal.aborted && (waiter === undefined || closing.aborted)) nobodyWaits.abort(signal.reason);
+  };
+  signal.addEventListener('abort', look);
+  closing.addEventListener('abort', look);
+  look();
+  return {
+    signal: nobodyWaits.signal,
+    /** Records that somebody waits on another gateway. */
+    joined(): void {
+      clearTimeout(waiter);
+      waiter = setTimeout(() => {
+        waiter = undefined;
+        look();
+      }, awaitedMs);
+    },
+    end(): void {
+      clearTimeout(waiter);
+      signal.removeEventListener('abort', look);
+      closing.removeEventListener('abort', look);
+    },
+  };
 }
 
 async function loadHolding(deps: LeasedLoadDeps, options: LeasedLoadOptions, token: string): Promise<Loaded> {
-  const { store, emit, notifier } = deps;
-  const { endpoint, key, lifetimes, budget, joined } = options;
-  const unfollow = joined && notifier.follow(key.digest, joined.add);
+  const { store, emit } = deps;
+  const { endpoint, budget } = options;
   // Others wait for this lease to end, so the message that ends it is sent whatever time is left; it takes effect even if the reply is late.
   budget.remainingMs = Math.max(1, budget.remainingMs);
-  const extending = setInterval(() => {
-    void store.call('extend', { remainingMs: store.budgetMs }, it => it.extend(key.digest, token, leaseMs));
-  }, extendMs).unref();
+  const lease = holdLease(deps, options, token);
   try {
-    const { entry, value, receipt } = await makeNext(deps, options);
+    const { entry, value, receipt } = await makeNext(deps, { ...options, signal: lease.signal });
     if (!value) {
-      await store.call('release', budget, it => it.release(key.digest, token, tooLargePayload));
+      await store.call('release', budget, it => lease.release(it, tooLargePayload));
       return { entry, standing: 'refused', receipt };
     }
     // The caller does not wait until a large value is sent completely.
     if (value.length > largeBytes) budget.remainingMs = Math.min(budget.remainingMs, store.budgetMs - 1);
-    const isStored = await store.call('publish', budget, it =>
-      it.publish(key.digest, token, value, keptMs(lifetimes)),
-    );
+    const isStored = await store.call('publish', budget, it => lease.publish(it, value));
     // A store that refused the value still has the lease, and others would wait for it. If the publication was only late, the release has no effect.
     if (isStored === undefined)
-      void store.call('release', { remainingMs: store.budgetMs }, it => it.release(key.digest, token, ''));
+      void store.call('release', { remainingMs: store.budgetMs }, it => lease.release(it, ''));
     if (isStored) emit({ type: 'cache.stored', endpoint, bytes: value.length });
     if (isStored === false) emit({ type: 'cache.refused', endpoint });
     return { entry, standing: standingOf(isStored), receipt };
   } catch (error) {
     const failurePayload = encodeFailure(toGatewayError(error), options.reason);
-    await store.call('release', budget, it => it.release(key.digest, token, failurePayload));
+    await store.call('release', budget, it => lease.release(it, failurePayload));
     throw error;
   } finally {
-    unfollow?.();
-    clearInterval(extending);
+    lease.end();
   }
 }
 
@@ -213,24 +297,29 @@ function standingOf(isStored: boolean | undefined): Loaded['standing'] {
 }
 
 /**
- * Loads without a lease. A store that was merely late may have granted the lease, and others may be waiting for it: the result is
- * published for them, but this request does not wait for the publication.
+ * Loads without a lease. A store that was merely late may have granted the lease, and others may be waiting for it: it is held, or claimed as
+ * soon as the store answers, and the result is published, but this request does not wait for the publication.
  */
 async function loadAlone(deps: LeasedLoadDeps, options: LeasedLoadOptions, token: string): Promise<Loaded> {
   const { store } = deps;
-  const { digest } = options.key;
   const budget: Budget = { remainingMs: store.budgetMs };
+  const lease = holdLease(deps, options, token);
+  const release = (failurePayload: string) => {
+    if (store.takesWrites) void store.call('release', budget, it => lease.release(it, failurePayload));
+  };
   try {
-    const { entry, value, receipt } = await makeNext(deps, options);
-    if (!value) return { entry, standing: 'refused', receipt };
-    const keepMs = keptMs(options.lifetimes);
-    if (store.takesWrites) void store.call('publish', budget, it => it.publish(digest, token, value, keepMs));
+    const { entry, value, receipt } = await makeNext(deps, { ...options, signal: lease.signal });
+    if (!value) {
+      release(tooLargePayload);
+      return { entry, standing: 'refused', receipt };
+    }
+    if (store.takesWrites) void store.call('publish', budget, it => lease.publish(it, value));
     return { entry, standing: 'unknown', receipt };
   } catch (error) {
-    const failurePayload = encodeFailure(toGatewayError(error), options.reason);
-    if (store.takesWrites)
-      void store.call('release', budget, it => it.release(digest, token, failurePayload));
+    release(encodeFailure(toGatewayError(error), options.reason));
     throw error;
+  } finally {
+    lease.end();
   }
 }
 

@@ -35,7 +35,7 @@ export type Loader = {
   warm(request: CacheRequest, known: Entry | undefined, signal: AbortSignal): Promise<unknown>;
   /** Whether the key is in back-off under the caller's limit of billed bytes. */
   isBackingOff(request: CacheRequest): boolean;
-  /** Aborts the background refreshes and waits for their end. */
+  /** Aborts the background refreshes, and the queries that go on for other gateways alone, and waits for their end. */
   close(): Promise<void>;
 };
 
@@ -66,6 +66,8 @@ export function createLoader(deps: LoaderDeps): Loader {
   const { local, generations, clock, emit, random } = deps;
   const backoff = createBackoff(clock, random);
   const refreshes = new Map<string, Promise<unknown>>();
+  /** Loads whose callers have left. */
+  const left = new Set<Promise<unknown>>();
   const closing = new AbortController();
 
   function isBackingOff({ key: { digest } }: CacheRequest, { maxBytesBilled }: Load): boolean {
@@ -113,8 +115,11 @@ export function createLoader(deps: LoaderDeps): Loader {
 
   return {
     load(request, known, budget, signal, notBeforeMs) {
-      const options = { ...optionsOf(request, known), reason: 'miss', budget, signal, notBeforeMs } as const;
-      return settle(request, request.load, loadWithLease(deps, options));
+      const waiting = { budget, signal, closing: closing.signal, notBeforeMs };
+      const options = { ...optionsOf(request, known), reason: 'miss', ...waiting } as const;
+      const loaded = settle(request, request.load, loadWithLease(deps, options));
+      signal.addEventListener('abort', () => addUntilEnded(left, loaded));
+      return loaded;
     },
     refresh(request, known, reason) {
       const { digest } = request.key;
@@ -134,7 +139,7 @@ export function createLoader(deps: LoaderDeps): Loader {
     isBackingOff: request => isBackingOff(request, request.load),
     async close() {
       closing.abort(new GatewayError('unavailable', 'The gateway is stopping'));
-      await Promise.all(refreshes.values());
+      await Promise.all([...refreshes.values(), ...left]);
     },
   };
 }
@@ -142,4 +147,9 @@ export function createLoader(deps: LoaderDeps): Loader {
 /** The name of a key in the back-off: a refusal because of a limit of bytes counts only for requests with the same limit. */
 function underLimit(digest: string, bytesLimit: number | undefined): string {
   return bytesLimit === undefined ? digest : `${digest} ${bytesLimit}`;
+}
+
+function addUntilEnded(loads: Set<Promise<unknown>>, loading: Promise<unknown>): void {
+  const ended: Promise<unknown> = Promise.allSettled([loading]).then(() => loads.delete(ended));
+  loads.add(ended);
 }

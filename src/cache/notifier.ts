@@ -15,15 +15,18 @@ export type Waiter = {
   leave(): void;
 };
 
+/** A message for the gateway that makes a value. */
+type MakersMessage = { readonly type: 'joined'; readonly caller: string } | { readonly type: 'removed' };
+
 /** Wakes the requests of this process that wait for values made by other gateways. */
 export type Notifier = {
   /** Adds a waiter. Call it before asking for the lease, so that no message between the two is missed. */
   join(digest: string): Waiter;
   /**
-   * Calls back with each caller who waits, on whatever gateway, for a value that is made here.
+   * Calls back with the messages about a key whose value is made here: a caller waits for it on another gateway, or it was invalidated.
    * @returns stops the callbacks
    */
-  follow(digest: string, onJoin: (caller: string) => void): () => void;
+  follow(digest: string, onMessage: (message: MakersMessage) => void): () => void;
   /** Passes a store message on to the waiters of its key, or to those who make its value. */
   notify(message: StoreMessage): void;
 };
@@ -31,7 +34,7 @@ export type Notifier = {
 /** Makes a notifier without waiters. */
 export function createNotifier(): Notifier {
   const waiters = new Map<string, Set<(wakeup: Wakeup) => void>>();
-  const makers = new Map<string, Set<(caller: string) => void>>();
+  const makers = new Map<string, Set<(message: MakersMessage) => void>>();
 
   function join(digest: string): Waiter {
     const ofKey = waiters.get(digest) ?? new Set();
@@ -64,24 +67,31 @@ export function createNotifier(): Notifier {
     for (const wake of waiters.get(digest) ?? []) wake(wakeup);
   }
 
+  function tellMakers(digest: string, message: MakersMessage): void {
+    for (const tell of makers.get(digest) ?? []) tell(message);
+  }
+
   return {
     join,
-    follow(digest, onJoin) {
+    follow(digest, onMessage) {
       const ofKey = makers.get(digest) ?? new Set();
       makers.set(digest, ofKey);
-      ofKey.add(onJoin);
+      ofKey.add(onMessage);
       return () => {
-        ofKey.delete(onJoin);
+        ofKey.delete(onMessage);
         if (ofKey.size === 0 && makers.get(digest) === ofKey) makers.delete(digest);
       };
     },
     notify(message) {
-      if (message.type === 'joined') for (const join of makers.get(message.key) ?? []) join(message.caller);
+      if (message.type === 'joined') tellMakers(message.key, message);
       if (message.type === 'published') wakeAll(message.key, { type: 'published' });
       if (message.type === 'released')
         wakeAll(message.key, { type: 'released', failurePayload: message.failurePayload });
       // The lease ended with the removal, so its holder can no longer publish the value.
-      if (message.type === 'removed') wakeAll(message.key, { type: 'released', failurePayload: '' });
+      if (message.type === 'removed') {
+        tellMakers(message.key, { type: 'removed' });
+        wakeAll(message.key, { type: 'released', failurePayload: '' });
+      }
     },
   };
 }

@@ -295,6 +295,49 @@ describe('concurrent callers', () => {
     expect(await stayed).toBe('miss {"result":[{"n":2}]}');
   });
 
+  test('contract 5.5: when the gateway that runs the query loses its last caller, it goes on for those of another', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
+    const { request, query } = countingRequest('a');
+    const ended = Promise.withResolvers<never>();
+    query.instead = signal => {
+      signal.addEventListener('abort', () => ended.reject(signal.reason));
+      return ended.promise;
+    };
+    const leaver = new AbortController();
+    const left = ask(one, { ...request, caller: 'a' }, leaver.signal);
+    await settle();
+    const stayed = ask(two, { ...request, caller: 'b' });
+    await settle();
+    leaver.abort(new GatewayError('cancelled', 'gone'));
+    await expect(left).rejects.toThrow('gone');
+    await settle();
+    ended.resolve(undefined as never);
+    expect(await stayed).toBe('miss {"result":[{"n":1}]}');
+    expect(await ask(one, request)).toBe('hit {"result":[{"n":1}]}');
+    await Promise.all([one.cache.close(), two.cache.close()]);
+  });
+
+  test('a query that goes on for another gateway ends when its own gateway stops', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
+    const { request, query } = countingRequest('a');
+    const leaver = new AbortController();
+    query.instead = signal =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    const left = ask(one, { ...request, caller: 'a' }, leaver.signal);
+    await settle();
+    const stayed = ask(two, { ...request, caller: 'b' });
+    await settle();
+    leaver.abort(new GatewayError('cancelled', 'gone'));
+    await expect(left).rejects.toThrow('gone');
+    await settle();
+    expect(query.runs).toBe(1);
+    query.instead = undefined;
+    await one.cache.close();
+    expect(await stayed).toBe('miss {"result":[{"n":2}]}');
+  });
+
   test('a caller who leaves while another gateway runs the query does not count as its failure', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
@@ -318,6 +361,39 @@ describe('concurrent callers', () => {
     expect(two.trace()).toEqual(['cache.waiting', 'cache.waiting']);
   });
 
+  test('rows that come after their lease has ended are stored if the key is as it was', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const [late, other] = [openCache({ clock, store }), openCache({ clock, store })];
+    const { request, query } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const slow = ask(late, request);
+    await settle();
+    // Nothing extends it while this process is paused.
+    clock.advance(4 * second);
+    gate.resolve();
+    expect(await slow).toBe('miss {"result":[{"n":1}]}');
+    expect(late.trace()).toEqual(['cache.loading', 'cache.stored']);
+    expect(await ask(other, request)).toBe('hit {"result":[{"n":1}]}');
+    expect(query.runs).toBe(1);
+  });
+
+  test('rows that come after their lease has ended are not stored if the entry was invalidated', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const [late, other] = [openCache({ clock, store }), openCache({ clock, store })];
+    const { request, query } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const slow = ask(late, request);
+    await settle();
+    clock.advance(4 * second);
+    await other.cache.invalidateEntry('counting', request.key);
+    gate.resolve();
+    expect(await slow).toBe('miss {"result":[{"n":1}]}');
+    expect(late.trace()).toEqual(['cache.loading', 'cache.refused']);
+    expect(await ask(other, request)).toBe('miss {"result":[{"n":2}]}');
+  });
+
   test('rows that come after their lease has ended are answered, but not stored', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const [late, other] = [openCache({ clock, store }), openCache({ clock, store })];
@@ -333,6 +409,52 @@ describe('concurrent callers', () => {
     expect(await slow).toBe('miss {"result":[{"n":1}]}');
     expect(late.trace()).toEqual(['cache.loading', 'cache.refused']);
     expect(await ask(late, request)).toBe('hit {"result":[{"n":2}]}');
+  });
+});
+
+describe('contract 5.7: an entry that may still be served if the query fails', () => {
+  test.each(['too_many_requests', 'deadline_exceeded', 'overloaded'] as const)(
+    'is the answer instead of %s',
+    async code => {
+      const gateway = openCache({ clock });
+      const { request, query } = countingRequest('a');
+      await ask(gateway, request);
+      clock.advance(1000 * second);
+      query.instead = () => Promise.reject(new GatewayError(code, 'Not now'));
+      expect(await ask(gateway, request)).toBe('stale-if-error {"result":[{"n":1}]}');
+      clock.advance(3600 * second);
+      await expect(ask(gateway, request)).rejects.toThrow('Not now');
+    },
+  );
+
+  test('is the answer for a request whose time is over while it waits for another gateway', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
+    const { request, query } = countingRequest('a');
+    await ask(one, request);
+    clock.advance(1000 * second);
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const slow = ask(one, request);
+    await settle();
+    const deadline = new AbortController();
+    const waits = ask(two, request, deadline.signal);
+    await settle();
+    deadline.abort(new GatewayError('deadline_exceeded', 'Its time is over'));
+    expect(await waits).toBe('stale-if-error {"result":[{"n":1}]}');
+    gate.resolve();
+    expect(await slow).toBe('miss {"result":[{"n":2}]}');
+  });
+
+  test('is no answer for a caller who has gone, or who wants no older rows', async () => {
+    const gateway = openCache({ clock });
+    const { request, query } = countingRequest('a');
+    await ask(gateway, request);
+    clock.advance(1000 * second);
+    query.instead = () => Promise.reject(new GatewayError('too_many_requests', 'Not now'));
+    await expect(gateway.cache.read(request, { signal: never, mustLoad: true })).rejects.toThrow('Not now');
+    const gone = AbortSignal.abort(new GatewayError('cancelled', 'gone'));
+    await expect(ask(gateway, request, gone)).rejects.toThrow('gone');
   });
 });
 

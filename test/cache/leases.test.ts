@@ -6,6 +6,7 @@ import { loadWithLease } from '../../src/cache/leased-load.ts';
 import { createNotifier } from '../../src/cache/notifier.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { StoreError } from '../../src/store/store-error.ts';
 import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
 import { ask, countingRequest, openCache, rowsOf, settle } from './open-cache.ts';
 
@@ -62,6 +63,83 @@ describe('the gateway that runs the query', () => {
     const extensions = calls.extend;
     await pass(5000);
     expect([calls.extend, vi.getTimerCount()]).toEqual([extensions, 0]);
+  });
+
+  test('takes its lease again from a store that has lost it', async () => {
+    const [one, two] = [openCache({ clock, store: shared }), openCache({ clock, store: shared })];
+    const { request, query } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const first = ask(one, request);
+    await pass(500);
+    await shared.close(); // which empties it
+    await pass(1000);
+    const second = ask(two, request);
+    await pass(5000);
+    gate.resolve();
+    await pass(1000);
+    expect(await Promise.all([first, second])).toEqual(Array(2).fill('miss {"result":[{"n":1}]}'));
+    expect(query.runs).toBe(1);
+  });
+
+  test('does not take it again where another one has newer rows, which it would read each time', async () => {
+    const [one, two] = [openCache({ clock, store: shared }), openCache({ clock, store: shared })];
+    const { request, query } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const first = ask(one, request);
+    await pass(500);
+    await shared.close(); // which empties it
+    query.gate = Promise.resolve();
+    expect(await ask(two, request)).toBe('miss {"result":[{"n":2}]}');
+    const claims = calls.claim!;
+    await pass(5000);
+    expect(calls.claim).toBe(claims + 1);
+    gate.resolve();
+    expect(await first).toBe('miss {"result":[{"n":1}]}');
+    expect(await ask(one, request)).toBe('hit {"result":[{"n":2}]}');
+  });
+
+  test('does not take it again from a store that has lost an invalidation too', async () => {
+    const [one, two] = [openCache({ clock, store: shared }), openCache({ clock, store: shared })];
+    const { request, query } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const first = ask(one, request);
+    await pass(500);
+    await two.cache.invalidateEntry('counting', request.key);
+    await settle();
+    await shared.close(); // which empties it
+    await pass(5000);
+    gate.resolve();
+    expect(await first).toBe('miss {"result":[{"n":1}]}');
+    expect(await ask(two, request)).toBe('miss {"result":[{"n":2}]}');
+  });
+
+  test('holds a lease that the store granted too late to say so', async () => {
+    let isLate = true;
+    const late: Store = {
+      ...shared,
+      async claim(...args) {
+        const claim = await shared.claim(...args);
+        if (isLate) throw new StoreError('no answer');
+        return claim;
+      },
+    };
+    const [one, two] = [openCache({ clock, store: late }), openCache({ clock, store: shared })];
+    const { request, query } = countingRequest('a');
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const first = ask(one, request);
+    await settle();
+    isLate = false;
+    await pass(4000);
+    const second = ask(two, request);
+    await pass(4000);
+    gate.resolve();
+    expect(await Promise.all([first, second])).toEqual(Array(2).fill('miss {"result":[{"n":1}]}'));
+    expect(query.runs).toBe(1);
+    await one.cache.close();
   });
 });
 
