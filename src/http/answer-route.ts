@@ -79,6 +79,9 @@ export async function answerRoute(deps: Routing, context: RequestContext): Promi
     route = matchRoute(context.path);
     return await answerMethod(deps, context, route);
   } catch (thrown) {
+    // A browser would hide the 404 of the request itself behind an error of its own.
+    if (!route && isPreflight(context.request))
+      return optionsResponse(context.request, ['GET', 'HEAD', 'POST']);
     // The message may repeat a path, a name, a header or a body (contract 9.6). Errors about a saved query are redacted by the pipeline.
     throw route?.name === 'rest' ? thrown : redactError(thrown, deps.pipeline.redactKinds);
   }
@@ -87,13 +90,7 @@ export async function answerRoute(deps: Routing, context: RequestContext): Promi
 async function answerMethod(deps: Routing, context: RequestContext, route: Route): Promise<HttpResponse> {
   const { method = '', headers } = context.request;
   const methods = routeMethods[route.name];
-  if (method === 'OPTIONS') {
-    return {
-      status: 204,
-      headers: { allow: allowOf(methods), ...preflightHeaders(headers, methods) },
-      body: noBody,
-    };
-  }
+  if (method === 'OPTIONS') return optionsResponse(context.request, methods);
   if (!methods.includes(method)) {
     throw new GatewayError(
       'method_not_allowed',
@@ -108,6 +105,19 @@ async function answerMethod(deps: Routing, context: RequestContext, route: Route
   } finally {
     leave();
   }
+}
+
+/** Source: Fetch standard, "CORS-preflight fetch". */
+function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+}
+
+function optionsResponse({ headers }: IncomingMessage, methods: readonly string[]): HttpResponse {
+  return {
+    status: 204,
+    headers: { allow: allowOf(methods), ...preflightHeaders(headers, methods) },
+    body: noBody,
+  };
 }
 
 /** Whether a route reports the gateway's health, for which no token is needed. */

@@ -181,6 +181,14 @@ describe('CORS', () => {
     expect(headers.get('access-control-allow-headers')).toBe('x-api-key, x-client-info');
   });
 
+  test('contract 2.23: a preflight of a path without a route is answered, so that a page can read its 404', async () => {
+    const asked = { origin: 'https://studio.example', 'access-control-request-method': 'POST' };
+    const { status, headers } = await gateway.send('/nowhere', { method: 'OPTIONS', headers: asked });
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([204, '*']);
+    expect(headers.get('access-control-allow-methods')).toBe('GET, HEAD, POST');
+    expect((await gateway.send('/nowhere', { method: 'OPTIONS' })).status).toBe(404);
+  });
+
   test('contract 2.24: allowed origins come from the configuration, and errors have the headers too', async () => {
     const own = await openGateway({
       now: '2026-01-15T12:00:00Z',
