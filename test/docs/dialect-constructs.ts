@@ -51,6 +51,7 @@ export const constructs: readonly Construct[] = [
   ['SAFE. before a function', 'select safe.log(length(id)) as x from edge_logs'],
   ['arguments by name', 'select to_json(id, stringify_wide_numbers => true) as x from edge_logs'],
   ['STRUCT subscripts', "select (id, event_message)[0] as a, struct(1 as n)[ordinal(1)] as b from edge_logs"],
+  ['chained function calls', 'select (id).upper().(safe.left)(-1) as x from edge_logs'],
   ['searching records and whole rows', "select id from edge_logs as t where contains_substr(t, 'timeout')"],
   ['JSON fields and subscripts', "select j.a, j['b'], j[0] from (select json '{}' as j)"],
   ['COLLATE', "select id from edge_logs order by id collate 'und:ci'"],

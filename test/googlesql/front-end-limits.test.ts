@@ -127,6 +127,8 @@ test('refuses more than 200 operators in a row, but takes as many terms of AND a
       .join(operator)} as x`;
   expect(() => compileCaller(chain(200, ' || '))).not.toThrow();
   expect(() => compileCaller(chain(201, ' || '))).toThrow('Too many operators in a row; the limit is 200');
+  const calls = (count: number) => `select 'a'${'.lower()'.repeat(count)} as x`;
+  expect(() => compileCaller(calls(201))).toThrow('The query is nested too deeply');
   const terms = Array(8_000).fill('true').join(' or ');
   expect(() => compileCaller(`select ${terms} as x`)).not.toThrow();
 });

@@ -50,6 +50,7 @@ export const growingTexts: Readonly<Record<string, GrowingText>> = {
   'terms of OR': n => `select 1 as x from edge_logs where ${list(n, i => `id = '${i}'`, ' or ')}`,
   'terms of AND': n => `select 1 as x from edge_logs where ${list(n, i => `id != '${i}'`, ' and ')}`,
   'terms of +': n => `select ${list(n, () => '1', ' + ')} as x`,
+  'chained calls': n => `select 'a'${'.lower()'.repeat(n)} as x`,
   'terms of ||': n => `select ${list(n, () => "'a'", ' || ')} as x`,
   'signs': n => `select ${'- '.repeat(n)}1 as x`,
   'NOTs': n => `select ${'not '.repeat(n)}true as x`,

@@ -48,6 +48,10 @@ it.each([
   ['select a = b = c', 'Syntax error: Unexpected "=" at [1:14]'],
   ['select 1 from a pivot (x)', 'Syntax error: Expected keyword FOR but got ")" at [1:25]'],
   ["select '1'::int64", 'Type not found: int64 at [1:13]'],
+  ['select (k).grouping() from t', 'Function GROUPING does not support chained function calls at [1:12]'],
+  ['select (a).count(*) from t', 'Syntax error: Unexpected "*" at [1:18]'],
+  ['select (a).(b) from t', 'Syntax error: Expected "(" but got keyword FROM at [1:16]'],
+  ['select (a).( ) from t', 'Syntax error: Expected identifier but got ")" at [1:14]'],
   ['select a: :text from t', 'Syntax error: Expected end of input but got ":" at [1:9]'],
   ['select cast(a as geography)', 'Type not found: geography at [1:18]'],
 ])('refuses %j with what it met and where', (text, message) => {

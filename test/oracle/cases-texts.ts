@@ -172,6 +172,17 @@ export const textCases: CaseGroup = {
       "select m.project from logs, unnest(metadata) m where contains_substr(m.request, 'get') and contains_substr(m, '30')",
       [[null]],
     ],
+    ["('one two').replace('one', '1').upper()", [['1 TWO']]],
+    ["'abc'.concat('def').substr(2, 2)", [['bc']]],
+    ["upper('B').lower().strpos('b') + [1, 2].array_length()", [['3']]],
+    ['(-1.0).(safe.sqrt)()', [[null]]],
+    ["(null).concat('x')", [[null]]],
+    ['select (numbers)[safe_offset(0)].abs() as v from lists where id = 1', [['3']]],
+    [
+      "select (s).string_agg('-' order by s limit 2) as v, (id).count(distinct) as n from facts where id < 3",
+      [['Alpha-beta', '2']],
+    ],
+    ['select (id).sum() over (order by id).abs() as v from facts where id < 3 order by id', [['1'], ['3']]],
     ['length(generate_uuid())', [['36']]],
   ],
 };

@@ -90,6 +90,7 @@ export const constructTemplates: Readonly<Record<ValueKind, readonly string[]>> 
     '(select avg(cast(x as numeric)) from unnest({ints}) x)',
   ],
   text: [
+    spelled('({text}).upper().(safe.left)({int})', 'safe.left(upper({1}), {2})'),
     '({text}, {int})[0]',
     'cast(substr({text}, 1, 5) as string(5))',
     // Where the value would fail, too.

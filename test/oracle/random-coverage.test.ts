@@ -26,6 +26,7 @@ const signs: Readonly<Record<string, RegExp>> = {
   'LIKE ANY UNNEST': /like any unnest/,
   'IS DISTINCT FROM': /is distinct from/,
   'types with parameters': / as numeric\(10, 2\)\)/,
+  'chained function calls': /\)\.upper\(\)/,
   'searching records and whole rows': /contains_substr\(\(/,
   'STRUCT subscripts': /\)\[ordinal\(2\)\]/,
   'comparing STRUCT and ARRAY': /\(struct\(.*\) != struct\(/,

@@ -171,7 +171,7 @@ const tableFunctions = [
 ]; // biome-ignore format: a word list
 
 const foreignFunctions = [
-  'session_user()', 'SESSION_USER()', 'safe.session_user()', 'current_user()', "external_query('c', 'select 1')",
+  'session_user()', 'SESSION_USER()', "('x').session_user()", "('c').external_query('select 1')", "('x').(ml.predict)()", "(id).(`other-project`.data.f)()", "('x').(safe.session_user)()", 'safe.session_user()', 'current_user()', "external_query('c', 'select 1')",
   'dataset.my_function(id)', 'project.dataset.my_function(id)', '`project.dataset.my_function`(id)', '`dataset`.f(id)',
   "ml.predict(id)", "ai.generate('x')", "keys.new_keyset('AEAD_AES_GCM_256')", "aead.encrypt(b'', 'x', '')",
   'net.fetch(id)', 'hll.init(id)', 'safe.safe.lower(id)', 'main.lower(id)', 'system.main.lower(id)',

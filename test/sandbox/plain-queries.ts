@@ -26,6 +26,7 @@ export const plainQueries: readonly string[] = [
   'select (id, 1) in unnest(array(select as struct id, 2 from auth_logs)) as x, [id] = [event_message] as y from edge_logs',
   'select (select as struct id, event_message from auth_logs limit 1)[ordinal(2)] as x, m[0] as y, typeof(m) as z, typeof((select max(id) from auth_logs)) as n from edge_logs, unnest(metadata) as m',
   "select e.id, contains_substr(e, 'a') as w, contains_substr((p.id, p.metadata), 'b') as r from edge_logs as e join postgres_logs as p on contains_substr(p, '5')",
+  'select (id).upper().concat((select max(id) from auth_logs)).(safe.substr)(2) as x, (id).max() over (order by id).lower() as y from edge_logs where (event_message).length() > 1',
   'select cast(id as string(99)) as x, cast(length(id) as numeric(10, 2)) as y, cast((select max(id) from auth_logs) as bytes(99)) as z from edge_logs',
   'select with(a as length(id), b as a + 1, c as (select max(length(id)) from auth_logs), a * b + c) as x from edge_logs',
   "select range_overlaps(range(date(timestamp), null), range<date> '[2026-01-01, unbounded)') as x from edge_logs",

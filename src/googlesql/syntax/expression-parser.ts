@@ -13,7 +13,8 @@ export type ExpressionParser = {
   windowSpec(): WindowSpec;
   /** An operand of a comparison: everything that binds tighter than `=`. */
   operand(): Expression;
-  call(name: CallSyntax['name']): CallSyntax;
+  /** @param first the argument before the dot of a chained call, `(x).upper()` */
+  call(name: CallSyntax['name'], first?: Expression): CallSyntax;
   /** Continues a query whose first subquery has been parsed, `(select 1) union all (select 2)`; undefined if it ends there. */
   queryAfter(head: Expression): Query | undefined;
 };

@@ -20,6 +20,8 @@ const levels: ReadonlyMap<string, number> = new Map(
 );
 /** Maximum operators of one precedence in a row: the time of DuckDB's planner grows with the cube of their number, to seconds for 450. */
 const maxChain = 200;
+/** What may stand behind the arguments of a call. */
+const modifiers = ['IGNORE', 'RESPECT', 'HAVING', 'ORDER', 'LIMIT'];
 const comparisons = ['=', '<', '>', '<=', '>=', '!=', '<>'];
 
 /** The grammar of expressions; its functions are in order of precedence, loosest first. */
@@ -192,10 +194,12 @@ export function createExpressionParser(cursor: TokenCursor, query: QueryRule): E
     return { kind: 'unary', operator, of, at };
   }
 
-  function call(name: CallSyntax['name']): CallSyntax {
+  function call(name: CallSyntax['name'], first?: Expression): CallSyntax {
     const { at } = name[0]!;
+    if (first && name[0]!.name.toUpperCase() === 'GROUPING')
+      cursor.fail('Function GROUPING does not support chained function calls', at);
     cursor.needSymbol('(');
-    if (cursor.takeSymbol('*')) {
+    if (!first && cursor.takeSymbol('*')) {
       cursor.needSymbol(')');
       return {
         kind: 'call',
@@ -210,8 +214,9 @@ export function createExpressionParser(cursor: TokenCursor, query: QueryRule): E
     }
     const distinct = cursor.takeKeyword('DISTINCT');
     const named: NonNullable<CallSyntax['named']>[number][] = [];
-    const listed = cursor.isSymbol(')') ? [] : cursor.list(() => argument(named));
-    const values = listed.filter(value => value !== undefined);
+    const isEmpty = cursor.isSymbol(')') || (first && modifiers.some(word => cursor.isKeyword(word)));
+    const listed = isEmpty ? [] : cursor.list(() => argument(named));
+    const values = [first, ...listed].filter(value => value !== undefined);
     const nulls = (['IGNORE', 'RESPECT'] as const).find(word => cursor.takeKeyword(word, 'NULLS'));
     const having = cursor.takeKeyword('HAVING') ? havingExtreme() : undefined;
     const orderBy = cursor.takeKeyword('ORDER', 'BY') ? orderItems() : [];

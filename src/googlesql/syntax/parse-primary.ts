@@ -3,7 +3,7 @@ import type { Expression, Identifier, SubscriptMode, TypeSyntax } from '../tree/
 import type { ScalarKind } from '../tree/types.ts';
 import type { ExpressionParser, QueryRule } from './expression-parser.ts';
 import { parsePostgresType, parseType } from './parse-type.ts';
-import type { TokenCursor } from './token-cursor.ts';
+import { maxDepth, type TokenCursor } from './token-cursor.ts';
 
 const subscriptModes: readonly SubscriptMode[] = ['OFFSET', 'SAFE_OFFSET', 'ORDINAL', 'SAFE_ORDINAL'];
 
@@ -34,11 +34,17 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
 
   function postfix(first: Expression): Expression {
     let of = first;
+    let calls = 0;
     for (;;) {
       const { at } = cursor.peek();
       if (cursor.isSymbol('.') && !cursor.isSymbol('*', 1)) {
         cursor.next();
-        of = { kind: 'field', of, name: cursor.anyIdentifier(), at };
+        // `(x).(safe.ln)()`: the name of a function in brackets where it has dots.
+        const bracketed = cursor.isSymbol('(');
+        const name = bracketed ? cursor.inParentheses(path) : [cursor.anyIdentifier()];
+        const isCall = bracketed || cursor.isSymbol('(');
+        if (isCall && ++calls > maxDepth) cursor.fail('The query is nested too deeply');
+        of = isCall ? parser.call(name, of) : { kind: 'field', of, name: name[0]!, at };
       } else if (cursor.takeSymbol('[')) {
         of = subscript(of, at);
       } else if (cursor.isSymbol(':') && cursor.isSymbol(':', 1) && !cursor.peek(1).spaced) {
@@ -103,13 +109,18 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
 
   /** `a.b.c`, and `safe.parse_date(…)` when a parenthesis follows. */
   function pathOrCall(): Expression {
+    const parts = path();
+    if (cursor.isSymbol('(')) return parser.call(parts);
+    return { kind: 'path', parts, at: parts[0]!.at };
+  }
+
+  function path(): Identifier[] {
     const parts: Identifier[] = [cursor.identifier()];
     while (cursor.isSymbol('.') && !cursor.isSymbol('*', 1)) {
       cursor.next();
       parts.push(cursor.anyIdentifier());
     }
-    if (cursor.isSymbol('(')) return parser.call(parts);
-    return { kind: 'path', parts, at: parts[0]!.at };
+    return parts;
   }
 
   /** Expressions that start with a keyword; undefined when the word is a plain name here. */
