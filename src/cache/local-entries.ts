@@ -25,6 +25,8 @@ export type LocalEntries = {
   drop(digest: string): void;
   /** Forgets an entry that is being invalidated; the results of store reads that began earlier are not kept. */
   remove(digest: string): void;
+  /** Whether an entry was invalidated while this process had it. */
+  wasRemoved(entry: Entry): boolean;
   /** Count of invalidations of single entries so far, here or elsewhere; a gap in the messages counts as one because it may hide some. */
   readonly removals: number;
   receive(message: StoreMessage): void;
@@ -47,11 +49,15 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
   let epoch = 0;
   let isConnected = false;
   let removals = 0;
+  /** Versions of entries that were invalidated. */
+  const removed = new LRUCache<string, true>({ max: 10_000 });
   /** Keys that are being read, by how many, and publications since the first of them began. */
   const reads = new Map<string, { open: number; publications: number }>();
 
   function remove(digest: string): void {
     removals++;
+    const found = entries?.peek(digest);
+    if (found) removed.set(found.entry.version, true);
     entries?.delete(digest);
   }
 
@@ -82,6 +88,7 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
     },
     drop: digest => void entries?.delete(digest),
     remove,
+    wasRemoved: ({ version }) => removed.has(version),
     get removals() {
       return removals;
     },

@@ -73,6 +73,11 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
     const { key } = request;
     const held = local.get(key);
     if (!isKnown) return held;
+    if (stored && isCurrent && local.wasRemoved(stored)) {
+      // The store was restored from a copy without the tombstone.
+      void store.call('remove', { remainingMs: store.budgetMs }, it => it.remove(key.digest));
+      return undefined;
+    }
     // A query of this process has made a newer entry meanwhile.
     if (held && stored && held !== before && held.createdAtMs > stored.createdAtMs) return held;
     // An invalidated entry leaves a tombstone; without one, the store has only lost its copy.

@@ -52,6 +52,52 @@ describe('invalidation', () => {
     expect(await asked).toBe('miss {"result":[{"n":2}]}');
   });
 
+  test('of an endpoint is repeated if the store was restored from an older copy', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    let restored: string | undefined;
+    const restorable: Store = {
+      ...store,
+      async read(...args) {
+        const { values, generations } = await store.read(...args);
+        return { values, generations: generations.map(generation => restored ?? generation) };
+      },
+      async bumpGeneration(group) {
+        restored = undefined;
+        await store.bumpGeneration(group);
+      },
+    };
+    const [one, two] = [openCache({ clock, store: restorable }), openCache({ clock, store: restorable })];
+    const { request, query } = countingRequest('a');
+    await one.cache.invalidateGroup('counting', 'group');
+    await settle();
+    for (const gateway of [one, two]) await ask(gateway, request);
+    const [older] = (await store.read([], ['group'])).generations;
+    await one.cache.invalidateGroup('counting', 'group');
+    await settle();
+    restored = older;
+    expect(await ask(two, request)).toBe('miss {"result":[{"n":2}]}');
+    expect(restored).toBeUndefined();
+    expect(await ask(one, request)).toBe('hit {"result":[{"n":2}]}');
+    expect(query.runs).toBe(2);
+  });
+
+  test('of one entry is repeated if the store was restored from an older copy', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
+    const { request } = countingRequest('a');
+    for (const gateway of [one, two]) await ask(gateway, request);
+    const { digest } = request.key;
+    const [value] = (await store.read([digest], [])).values;
+    await one.cache.invalidateEntry('counting', request.key);
+    await settle();
+    const [knownVersion] = (await store.read([digest], [])).values;
+    await store.claim(digest, { token: 'restored', leaseMs: 1000, knownVersion });
+    await store.publish(digest, 'restored', value!, 1e6);
+    expect(await ask(two, request)).toBe('miss {"result":[{"n":2}]}');
+    expect(await ask(one, request)).toBe('hit {"result":[{"n":2}]}');
+    expect(await ask(openCache({ clock, store }), request)).toBe('hit {"result":[{"n":2}]}');
+  });
+
   test('also reaches what is being loaded: those rows are not stored', async () => {
     const gateway = openCache({ clock });
     const { request, query } = countingRequest('a');
