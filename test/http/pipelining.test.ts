@@ -107,6 +107,60 @@ test('contract 11.1, 11.4: a connection waits for one request of each other, how
   expect(begun.indexOf('/livez')).toBeLessThan(6 + 2 * count);
 });
 
+describe('contract 11.1, 11.2: a body of blank lines', () => {
+  const blank = '\r\n'.repeat(30_000);
+  const post = (head: string, body: string) =>
+    `POST /graphql HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${testToken}\r\nConnection: close\r\nContent-Type: application/json\r\n${head}\r\n\r\n${body}`;
+
+  /** Sends a request, and counts the parts in which its body is parsed, in all and in one turn of the event loop. */
+  async function send(bytes: string, busyMs: number) {
+    const connection = await openRaw(gateway.port);
+    const parts: number[] = [];
+    let turn = 0;
+    let isOver = false;
+    const next = () => {
+      turn++;
+      if (!isOver) setImmediate(next);
+    };
+    next();
+    gateway.server.once('request', (request: IncomingMessage) => {
+      const push = request.push;
+      // Node calls it for each part.
+      request.push = (...part) => {
+        parts.push(turn);
+        const endMs = performance.now() + busyMs;
+        while (performance.now() < endMs);
+        return push.apply(request, part);
+      };
+    });
+    connection.write(bytes);
+    const answers = readAnswers(await connection.ended);
+    isOver = true;
+    const most = Math.max(
+      ...Map.groupBy(parts, each => each)
+        .values()
+        .map(({ length }) => length),
+    );
+    return { statuses: answers.map(({ status }) => status), count: parts.length, most };
+  }
+
+  test('is parsed at once, also where more requests follow', async () => {
+    const head = `Content-Length: ${blank.length}`;
+    const { statuses, count } = await send(post(head, blank) + logs, 0);
+    expect(statuses).toEqual([400]);
+    expect(count).toBeLessThan(100);
+  });
+
+  test('in chunks takes turns with other connections', async () => {
+    const body = `${blank.length.toString(16)}\r\n${blank}\r\n0\r\n\r\n`;
+    const { statuses, count, most } = await send(post('Transfer-Encoding: chunked', body), 0.5);
+    expect(statuses).toEqual([400]);
+    expect(count).toBeGreaterThan(1000);
+    // What 30 ms of a turn take, and what is parsed before a connection looks at the time.
+    expect(most).toBeLessThan(200);
+  });
+});
+
 test('requests that wait while earlier answers are not read are all answered', async () => {
   const sql = encodeURIComponent("select repeat('x', 200000) as x");
   const connection = await openRaw(gateway.port);

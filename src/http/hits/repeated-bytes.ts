@@ -204,19 +204,25 @@ function parseBytes(parser: Parser, parsed: Parsed, bytes: Buffer): void {
   const isStart = awaited === 0;
   let length = awaited;
   if (awaited >= bytes.length) parser.listener(bytes);
-  else if (!parseInPieces(parser, parsed, bytes)) length = Number.NaN;
+  else if (!parseInPieces(parser, parsed, bytes, awaited)) length = Number.NaN;
   else if (isStart) length = lengthOf(bytes, parsed);
   parsed.awaited = length >= bytes.length ? length - bytes.length : Number.NaN;
   if (isStart && parsed.awaited === 0 && bytes.length <= maxRequestBytes) parsed.whole = bytes;
 }
 
+/** Calls of the parser within one request after which other connections are next: blank lines in a body without a length are taken for ends of heads. */
+const maxCalls = 64;
+
 /**
  * Passes bytes to the parser request by request: there may be thousands in them. Requests after a refused one are not answered, and if
  * other connections wait, they are next.
+ * @param awaited bytes of the current request with which they begin; NaN if that is unknown
  * @returns false if some bytes were dropped, or wait
  */
-function parseInPieces(parser: Parser, parsed: Parsed, bytes: Buffer): boolean {
+function parseInPieces(parser: Parser, parsed: Parsed, bytes: Buffer, awaited: number): boolean {
   const { socket, listener, turns } = parser;
+  let bodyLength = awaited || 0;
+  let calls = 0;
   for (let at = 0; at < bytes.length; ) {
     const isComplete = parsed.request?.complete;
     // Input is dropped here; after CONNECT the parser may belong to another connection. Bytes after a request for another protocol are lost.
@@ -226,15 +232,22 @@ function parseInPieces(parser: Parser, parsed: Parsed, bytes: Buffer): boolean {
       socket.unshift(bytes.subarray(at));
       return false;
     }
-    if (isComplete && turns.isSpent()) {
+    calls = isComplete ? 0 : calls + 1;
+    if ((isComplete || calls > maxCalls) && turns.isSpent()) {
       waitForTurn(parser, parsed, bytes.subarray(at));
       return false;
     }
-    const end = endOfPiece(bytes, at);
+    const end = bodyLength > 0 ? at + bodyLength : endOfPiece(bytes, at);
     listener(bytes.subarray(at, end));
     at = end;
+    bodyLength = missingOf(parsed);
   }
   return true;
+}
+
+/** Length of the body of a request whose head alone was parsed; 0 for one in chunks, whose length is unknown. */
+function missingOf({ request }: Parsed): number {
+  return request && !request.complete ? Number(request.headers['content-length'] ?? 0) : 0;
 }
 
 /** The end of the first head in the bytes; or the end of all bytes if no other head follows, because they belong to one request. */
