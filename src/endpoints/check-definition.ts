@@ -88,14 +88,16 @@ async function columnProblems(
   return problems;
 }
 
-/** `a_b` and `aB` are two columns of SQL but one field of GraphQL. */
-function duplicateFields({ file, sql, parameters, columns }: EndpointDefinition): DefinitionProblem[] {
+/** `a_b` and `aB` are two columns of SQL but one field of GraphQL; `_sql` is the argument for the caller's own SQL. */
+function duplicateFields(definition: EndpointDefinition): DefinitionProblem[] {
+  const { file, sql, parameters, columns, sandbox } = definition;
   const problems: DefinitionProblem[] = [];
   for (const [section, all] of [
     ['parameters', parameters],
     ['columns', columns],
   ] as const) {
     const seen = new Map<string, string>();
+    if (sandbox && section === 'parameters') seen.set('sql', "the caller's own SQL");
     for (const { name } of all) {
       const field = graphqlName(name);
       const first = seen.get(field);

@@ -76,6 +76,7 @@ test.each([
   ['a column that is not the query\'s', ['    type: INT64', '    type: STRING'], /^errors\.by-path\.sql:14: columns\.errors: column 2 of the header is errors STRING, of the query errors INT64$/],
   ['a name that does not resolve', ['request.path as path', 'request.pth as path'], /^errors\.by-path\.sql:21: sql: .*pth.* at \[21:\d+\]$/],
   ['a table that is not there', ['cloudflare.logs.prod', 'cloudflare.logs'], /^errors\.by-path\.sql:22: sql: .*cloudflare\.logs at \[22:\d+\]$/],
+  ['a parameter that GraphQL would take for the caller\'s SQL', ['columns:', '  _sql: { type: STRING, description: A text. }\nsandbox: true\ncolumns:'], /^errors\.by-path\.sql:10: parameters\._sql: has the GraphQL name sql, as the caller's own SQL has$/],
 ])('%s is refused with file, line and key, and the last good definition goes on being served', async (_what, [from, to], message) => {
   const text = await exampleOfTheDocs();
   await drop(`${text}\n-- served`, 'endpoint.loaded');
