@@ -1,5 +1,9 @@
 import { WebStandardStreamableHTTPServerTransport as HttpTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import { CallToolRequestSchema, ReadResourceRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  InitializeRequestSchema,
+  ReadResourceRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { countRequests } from '../auth/usage/meters.ts';
 import { hasMoreValues } from '../base/count-values.ts';
 import { GatewayError } from '../base/errors.ts';
@@ -75,8 +79,14 @@ function parsedJson(text: string): unknown {
   }
 }
 
+type RequestSchema =
+  | typeof CallToolRequestSchema
+  | typeof InitializeRequestSchema
+  | typeof ReadResourceRequestSchema;
+
 /** Methods whose parameters agents write: what does not fit would be an internal error of the protocol's library. */
-const written = new Map<unknown, typeof CallToolRequestSchema | typeof ReadResourceRequestSchema>([
+const written = new Map<unknown, RequestSchema>([
+  ['initialize', InitializeRequestSchema],
   ['tools/call', CallToolRequestSchema],
   ['resources/read', ReadResourceRequestSchema],
 ]);

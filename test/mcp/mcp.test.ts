@@ -359,6 +359,12 @@ describe('attacks', () => {
       -32602,
     ],
     [
+      'a beginning without a version',
+      '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}',
+      200,
+      -32602,
+    ],
+    [
       'arguments by the thousand',
       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"logs_all","arguments":{${Array.from({ length: 10_000 }, (_, n) => `"a${n}":1`)}}}}`,
       400,
