@@ -30,6 +30,7 @@ export type RowsBlock = {
 export type RowsFile = {
   readonly name: string;
   readonly bytes: number;
+  /** When it was last written: an import may take hours before it is kept. */
   readonly acceptedMs: number;
   /** The `senderMark` of the sender; empty for rows that count against no sender's share. */
   readonly sender: string;
@@ -65,7 +66,7 @@ export async function listRowsFiles(
     const found = await stat(join(folder, name)).catch(() => undefined);
     if (!found) continue;
     const sender = /-([\da-f]{8})\.rows$/.exec(name)?.[1] ?? '';
-    files.push({ name, bytes: found.size, acceptedMs: Number.parseInt(name, 10), sender });
+    files.push({ name, bytes: found.size, acceptedMs: found.mtimeMs, sender });
   }
   return files;
 }

@@ -89,7 +89,9 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     const { isInCurrent } = memory;
     const target = { connection, folder, sources, emit, isLast, isAlone: isAfterBreak, isInCurrent, unknown };
     const toStore = missing.filter(({ name }) => isKnown(name) && !waiting.has(name));
-    const known = toStore.filter(({ name }) => isInCurrent(name));
+    // Rows that the current file has lost go before newer files come, which it had not stored then. A transaction of their own costs time.
+    const hasLost = [...upkeep.sizes.values()].some(({ removed }) => removed);
+    const known = hasLost ? toStore.filter(({ name }) => isInCurrent(name)) : [];
     isLost = !(await storeAll(target, known, endMs));
     if (isLost) return { isLost };
     await removeLost(connection, { sources, upkeep, isLast });

@@ -30,3 +30,15 @@ test('an unfinished file that nobody writes is removed after an hour', async () 
   await removeUnfinished(folder, Date.now() + 7_200_000);
   await expect(file.keep()).rejects.toThrow('ENOENT');
 });
+
+test('rows whose writing takes hours wait for a process that knows their source from its end on', async () => {
+  const folder = await temporaryDirectory();
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(1000);
+  const file = await writeRowsFile(folder);
+  clock.mockRestore();
+  await file.add(block);
+  await file.keep();
+  const [kept] = await listRowsFiles(folder);
+  expect(kept!.name).toMatch(/^0+1000-/);
+  expect(kept!.acceptedMs).toBe((await stat(join(folder, file.name))).mtimeMs);
+});
