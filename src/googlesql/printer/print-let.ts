@@ -1,6 +1,6 @@
 import { countMentions } from '../functions/duckdb-macros.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
-import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
+import { isFolded, isPlainConstant, isRepeatable } from '../tree/let-in.ts';
 import { childrenOf } from '../tree/walk-bound-tree.ts';
 import { type Printer, placeKey } from './printer.ts';
 import { rememberedByTemplate } from './templates.ts';
@@ -69,8 +69,8 @@ const usesIn = rememberedByTemplate(
 );
 
 /**
- * Prints something that is made of operands; one that it names more than once gets a name of its own, unless it is a column or a
- * constant. With a TRY in it every operand but a constant has a name, see `tryWith`.
+ * Prints something that is made of operands; one that it names more than once gets a name of its own, unless it is a column, a
+ * constant or `isFolded`. With a TRY in it every operand but a constant has a name, see `tryWith`.
  * @param text what the body makes of `$1`, `$2` and so on, where that is known
  */
 export function printOnce(
@@ -80,7 +80,8 @@ export function printOnce(
   text = body(operands.map((_, i) => `$${i + 1}`)),
 ): string {
   const { isTried, holdsLambda, counts } = usesIn(text);
-  const isCompound = (operand: BoundExpression) => !(isTried ? isPlainConstant : isRepeatable)(operand);
+  const isCompound = (operand: BoundExpression) =>
+    isTried ? !isPlainConstant(operand) : !isRepeatable(operand) && !isFolded(operand);
   const isRepeated = (operand: BoundExpression, i: number) =>
     (counts.get(`$${i + 1}`) ?? 0) > 1 && isCompound(operand);
   const compound = isTried || operands.some(isRepeated) ? operands.filter(isCompound) : [];
