@@ -25,6 +25,7 @@ import type {
   EngineStatement,
 } from './engine-protocol.ts';
 import { foldersOf, makeSourceViews, type SourceViews } from './files/source-views.ts';
+import { type KeptMemory, watchKeptMemory } from './kept-memory.ts';
 import { declaredTypes } from './layout.ts';
 import { readCurrentAsync, replicasOf } from './replicas.ts';
 import { createStatements, type Statements } from './statements.ts';
@@ -39,11 +40,8 @@ const settings: EngineArguments = JSON.parse(process.argv[2] ?? '');
 type Run = { readonly id: number; interrupting?: NodeJS.Timeout };
 let current: Run | undefined;
 
-/** Bytes of resident memory when the first run could begin. */
-let readyBytes = 0;
-
-/** Bytes that runs may leave behind beyond that. */
-const maxKeptBytes = 128 * 1024 * 1024;
+/** Whether the first run could begin. */
+let isReady = false;
 
 /** Characters after which a part of a result is sent. */
 const partLength = 1024 * 1024;
@@ -94,8 +92,11 @@ async function open(): Promise<void> {
   const prepareNext = () => {
     if (!current && views.tables.length === 0) statements.prepareNext();
   };
+  const residentBytes = process.memoryUsage.rss;
+  const memory = watchKeptMemory({ residentBytes, blockBytes: () => blockBytes(connection) });
+  const work: Work = { connection, reader, statements, memory };
   process.on('message', (command: EngineCommand) => {
-    if (command.type === 'run') void run(connection, reader, statements, command).then(prepareNext);
+    if (command.type === 'run') void run(work, command).then(prepareNext);
     else interrupt(connection, command.id);
   });
   // The gateway is gone. A normal exit would wait for running queries.
@@ -104,14 +105,14 @@ async function open(): Promise<void> {
     process.kill(process.pid, 'SIGKILL');
   });
   setInterval(() => {
-    if (process.memoryUsage.rss() > settings.residentLimitMb * 1024 * 1024) report({ type: 'out of memory' });
+    if (residentBytes() > settings.residentLimitMb * 1024 * 1024) report({ type: 'out of memory' });
   }, 100);
   setInterval(() => report({ type: 'alive' }), settings.aliveMs);
   // A writer waits until all readers have closed the file that is no longer current.
   setInterval(() => {
     if (!current) reader.follow().catch(fail);
   }, followMs);
-  readyBytes = process.memoryUsage.rss();
+  isReady = true;
   report({ type: 'ready', catalog: reader.catalog });
   // Saved now: the process ends by being killed, and could not save it then.
   flushCompileCache();
@@ -173,7 +174,7 @@ function createReader(connection: DuckDBConnection, views: SourceViews, statemen
     const version = createHash('sha256').update(JSON.stringify(tables)).digest('base64');
     if (version === catalog.version) return;
     catalog = { ...catalog, version, tables };
-    if (readyBytes > 0) report({ type: 'catalog', catalog });
+    if (isReady) report({ type: 'catalog', catalog });
   }
 
   return {
@@ -187,21 +188,23 @@ function createReader(connection: DuckDBConnection, views: SourceViews, statemen
   };
 }
 
-async function run(
-  connection: DuckDBConnection,
-  reader: Reader,
-  statements: Statements,
-  { id, ...statement }: Extract<EngineCommand, { type: 'run' }>,
-): Promise<void> {
+type Work = {
+  readonly connection: DuckDBConnection;
+  readonly reader: Reader;
+  readonly statements: Statements;
+  readonly memory: KeptMemory;
+};
+
+async function run(work: Work, { id, ...statement }: Extract<EngineCommand, { type: 'run' }>): Promise<void> {
   if (current) {
     report({ type: 'failed', id, isWorn: false, message: 'Internal Error: another statement is running' });
     return;
   }
   const own: Run = { id };
   current = own;
-  const end = await answer(connection, reader, statements, { id, ...statement }).catch(failureOf);
+  const end = await answer(work, { id, ...statement }).catch(failureOf);
   clearInterval(own.interrupting);
-  const isWorn = await keepsMuch(connection);
+  const isWorn = await work.memory.isMuch({ hasFailed: end.type === 'failed' });
   // An interrupt may have arrived meanwhile, and would hit the next statement.
   clearInterval(own.interrupting);
   current = undefined;
@@ -209,9 +212,7 @@ async function run(
 }
 
 async function answer(
-  connection: DuckDBConnection,
-  reader: Reader,
-  statements: Statements,
+  { connection, reader, statements }: Work,
   { id, ...statement }: Extract<EngineCommand, { type: 'run' }>,
 ) {
   await reader.follow().catch(fail);
@@ -239,29 +240,11 @@ function failureOf(error: unknown) {
   return { type: 'failed', message: error instanceof Error ? error.message : String(error) } as const;
 }
 
-/** How much the process had grown when that was last found to be only blocks of the file, in bytes. Asking DuckDB takes as long as preparing a statement. */
-let fineBytes = 0;
-
-/** With less of a difference to that, in bytes, DuckDB is not asked again. */
-const noticedBytes = 8 * 1024 * 1024;
-
-/**
- * Whether much more memory is resident than before the first run, not counting blocks of the file that DuckDB caches on purpose. After
- * some runs, mostly failed ones, DuckDB and malloc keep hundreds of megabytes, and nothing makes them free those.
- */
-async function keepsMuch(connection: DuckDBConnection): Promise<boolean> {
-  const grownBytes = process.memoryUsage.rss() - readyBytes;
-  if (grownBytes < maxKeptBytes || Math.abs(grownBytes - fineBytes) < noticedBytes) return false;
-  try {
-    const sql = "select sum(memory_usage_bytes)::double from duckdb_memory() where tag = 'BASE_TABLE'";
-    const [[blocksBytes] = []] = (await connection.runAndReadAll(sql)).getRows();
-    if (grownBytes - Number(blocksBytes) > maxKeptBytes) return true;
-    fineBytes = grownBytes;
-    return false;
-  } catch {
-    // A late interrupt, or not enough memory even for this.
-    return true;
-  }
+/** Bytes of blocks of the file that DuckDB has in memory. */
+async function blockBytes(connection: DuckDBConnection): Promise<number> {
+  const sql = "select sum(memory_usage_bytes)::double from duckdb_memory() where tag = 'BASE_TABLE'";
+  const [[bytes] = []] = (await connection.runAndReadAll(sql)).getRows();
+  return Number(bytes);
 }
 
 /** Interrupts a statement, repeatedly until it ends: DuckDB forgets an interrupt that arrives while a statement is being prepared. */
