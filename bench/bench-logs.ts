@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { vectorBatches } from '../examples/supabase/vector-events.ts';
+import { createProgressBar } from '../src/composition/progress-bar.ts';
 import { askServer, restRequest } from './ask-server.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 
@@ -32,7 +33,7 @@ export async function benchLogs(): Promise<void> {
     const asking = askOn(gateway, over.signal);
     const sent = await sendEvents(gateway);
     const sentMs = performance.now();
-    while ((await countEdge(gateway)) < sent.edge) await delay(100);
+    await untilSeen(gateway, sent.edge);
     const lagMs = performance.now() - sentMs;
     over.abort();
     const [times] = await Promise.all([asking, watching]);
@@ -100,6 +101,25 @@ async function sendEvents(gateway: GatewayProcess) {
   sent.seconds = (Date.now() - startMs) / 1000;
   sent.p95Ms = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? Number.NaN;
   return sent;
+}
+
+/** Milliseconds without a further event after which no more are expected: a turn of storing takes seconds where all processors are busy. */
+const patienceMs = 60_000;
+
+/** Waits until so many edge events are in the answers, which takes minutes where more came than can be stored meanwhile. */
+async function untilSeen(gateway: GatewayProcess, total: number): Promise<void> {
+  const onProgress = createProgressBar(process.stderr, 'Waiting for edge events');
+  let done = 0;
+  let progressMs = performance.now();
+  while (done < total) {
+    const seen = await countEdge(gateway);
+    if (seen > done) progressMs = performance.now();
+    if (performance.now() - progressMs > patienceMs)
+      throw new Error(`Only ${done} of ${total} edge events are there`);
+    done = seen;
+    onProgress({ done, total });
+    await delay(100);
+  }
 }
 
 async function countEdge(gateway: GatewayProcess): Promise<number> {
