@@ -27,6 +27,7 @@ export type HttpEvent =
       readonly tokenId?: string | undefined;
       readonly rows?: number | undefined;
       readonly traceId?: string | undefined;
+      readonly code?: string | undefined;
     }
   /** A request, or a field of a GraphQL operation, was answered with an error. */
   | { readonly type: 'http.refused'; readonly code: string }

@@ -8,6 +8,8 @@ export type RequestFacts = {
   rows?: number;
   /** The id of the trace that it belongs to. */
   traceId?: string | undefined;
+  /** The code of the error with which it was answered; drop-in mode answers several of them alike. */
+  code?: string;
 };
 
 /** The facts about one requested saved query; `cache` and `rows` once it is answered. */

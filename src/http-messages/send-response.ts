@@ -157,7 +157,7 @@ export function reportAnswered(
   { requestId, startedMs, traceId, span }: Pick<Incoming, 'requestId' | 'startedMs' | 'traceId' | 'span'>,
   { method = '', path, status, bytes, facts }: Answered,
 ): void {
-  const { endpoint, cache, tokenId, rows } = facts;
+  const { endpoint, cache, tokenId, rows, code } = facts;
   // Rounded to microseconds.
   const ms = Math.round((performance.now() - startedMs) * 1000) / 1000;
   if (span) noteStatus(span, requestId, status, { endpoint, cache, tokenId, rows });
@@ -174,5 +174,6 @@ export function reportAnswered(
     tokenId,
     rows,
     traceId,
+    code,
   });
 }

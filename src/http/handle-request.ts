@@ -183,6 +183,7 @@ function refuse(serving: Serving, incoming: Incoming, error: GatewayError, facts
   const { request, response, requestId } = incoming;
   try {
     serving.emit({ type: 'http.refused', code: error.code });
+    facts.code = error.code;
     if (error.code === 'internal') serving.emit({ type: 'http.bug', requestId, cause: error.cause });
     const rendered = renderError(error, requestId, serving.compat);
     const isMethod = error.code === 'method_not_allowed';

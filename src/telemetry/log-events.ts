@@ -84,7 +84,8 @@ function createAnsweredLine(level: number): (event: Answered, nowMs: number) => 
       lastMs = nowMs;
       start = `{"level":${level},"time":"${new Date(nowMs).toISOString()}","event":"${event.type}","requestId":`;
     }
-    const { requestId, method, path, status, bytes, ms, endpoint, cache, tokenId, rows, traceId } = event;
+    const { requestId, method, path, status, bytes, ms, endpoint, cache, tokenId, rows, traceId, code } =
+      event;
     let line = `${start}${quote(requestId)},"method":${quote(method)},"path":${quote(path)}`;
     line += `,"status":${status},"bytes":${bytes},"ms":${ms}`;
     if (endpoint !== undefined) line += `,"endpoint":${quote(endpoint)}`;
@@ -92,6 +93,7 @@ function createAnsweredLine(level: number): (event: Answered, nowMs: number) => 
     if (tokenId !== undefined) line += `,"tokenId":${quote(tokenId)}`;
     if (rows !== undefined) line += `,"rows":${rows}`;
     if (traceId !== undefined) line += `,"traceId":${quote(traceId)}`;
+    if (code !== undefined) line += `,"code":${quote(code)}`;
     return `${line}}\n`;
   };
 }

@@ -58,9 +58,20 @@ describe('the line of a request', () => {
 
   test('says what is known of a request that fails', async () => {
     await gateway.get('/api/endpoints/query/usage.api-counts?interval=yearly&project=ours');
-    expect(logged()).toMatchObject({ status: 400, endpoint: 'usage.api-counts', tokenId, cache: undefined });
+    expect(logged()).toMatchObject({
+      status: 400,
+      endpoint: 'usage.api-counts',
+      tokenId,
+      cache: undefined,
+      code: 'invalid_parameter',
+    });
     await gateway.get(counts, { 'x-api-key': 'unknown' });
-    expect(logged()).toMatchObject({ status: 401, endpoint: undefined, tokenId: undefined });
+    expect(logged()).toMatchObject({
+      status: 401,
+      endpoint: undefined,
+      tokenId: undefined,
+      code: 'unauthorized',
+    });
   });
 
   test('names the token that is over its limits, or revoked, though nothing else is known of the request', async () => {

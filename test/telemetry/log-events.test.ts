@@ -27,6 +27,7 @@ const answered = fc.record(
     tokenId: fc.constantFrom(undefined, 'tok_1'),
     rows: fc.constantFrom(undefined, 0, 1000),
     traceId: fc.constantFrom(undefined, '0af7651916cd43dd8448eb211c80319c'),
+    code: fc.constantFrom(undefined, 'source_not_found'),
   },
   { requiredKeys: ['type', 'requestId', 'method', 'path', 'status', 'bytes', 'ms'] },
 );
