@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import DataLoader from 'dataloader';
 import type { Clock } from '../base/clock.ts';
 import { createJoined, type Joined } from '../base/turns.ts';
+import type { Store } from '../store/store.ts';
 import type { CacheKey, CacheRequest } from './cache-request.ts';
 import { decodeEntry, type Entry, encodeEntry, versionOf } from './entry.ts';
 import { freshnessOf, keptMs } from './freshness.ts';
@@ -160,7 +161,18 @@ function createBatchedRead(
     // Runs once all requests that have arrived are parsed, so that one write sends all their keys to the store.
     batchScheduleFn: read => void setImmediate(read),
   });
+  const renewing = new Set<string>();
   return key => loader.load(key);
+
+  /** Gives a group a new generation, once for all who have read that the store has lost it. */
+  function renew(group: string): void {
+    if (renewing.has(group)) return;
+    renewing.add(group);
+    const bump = (it: Store) => it.bumpGeneration(group);
+    void store.call('bumpGeneration', { remainingMs: store.budgetMs }, bump).finally(() => {
+      renewing.delete(group);
+    });
+  }
 
   async function readAll(keys: readonly CacheKey[]): Promise<StoreAnswer[]> {
     const budget: Budget = { remainingMs: store.budgetMs };
@@ -169,11 +181,8 @@ function createBatchedRead(
     const indexes = new Map(digests.map((digest, index) => [digest, index]));
     const learn = generations.startRead();
     const answer = await store.call('read', budget, it => it.read(digests, groups));
-    for (const [at, group] of groups.entries()) {
-      const isThere = !answer || learn(group, answer.generations[at] ?? '');
-      if (!isThere)
-        void store.call('bumpGeneration', { remainingMs: store.budgetMs }, it => it.bumpGeneration(group));
-    }
+    for (const [at, group] of groups.entries())
+      if (answer && !learn(group, answer.generations[at] ?? '')) renew(group);
     const { remainingMs } = budget;
     const isKnown = answer !== undefined;
     return keys.map(({ digest }) => ({ isKnown, value: answer?.values[indexes.get(digest)!], remainingMs }));

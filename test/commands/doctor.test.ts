@@ -11,6 +11,7 @@ import { databasePath } from '../../src/composition/compose-engine.ts';
 import { readConfig } from '../../src/composition/config.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { ownSources, readSources } from '../../src/endpoints/sources.ts';
+import { startRedisCluster } from '../support/redis-cluster.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -218,6 +219,36 @@ test('a Redis that would refuse writes when it is full is found', async () => {
   expect((await holding.examine()).text).toMatch(
     /WRONG {2}Redis: .*allkeys-lru\n +to do: set .*volatile-lru/,
   );
+  await redis.command('CONFIG SET maxmemory-policy volatile-ttl'); // leases have the shortest
+  expect((await holding.examine()).text).toMatch(/WRONG {2}Redis: .*volatile-ttl\n +to do: set maxmemory/);
   await redis.command('CONFIG SET maxmemory-policy volatile-lru');
   expect((await holding.examine()).text).toMatch(/ok {5}Redis: answers; .*volatile-lru/);
+});
+
+test('a Redis that answers, but refuses what gateways write, is found', async () => {
+  const redis = await startRedisServer();
+  onTestFinished(() => redis.stop());
+  const clinic = await openClinic({ REDIS_URL: redis.url.replace('//', '//gateway:secret@') });
+  await clinic.makeDatabase();
+  await redis.command('CONFIG SET maxmemory 100mb maxmemory-policy allkeys-lru');
+  await redis.command('ACL SETUSER gateway on >secret ~sqg:* +@all -@dangerous +info');
+  const refused = /WRONG {2}Redis: NOPERM .*channel.*\n +to do: let the user of REDIS_URL do this: (.*)/;
+  const { text } = await clinic.examine();
+  expect(text).toMatch(refused);
+  await redis.command(`ACL SETUSER gateway reset on >secret ${refused.exec(text)![1]}`);
+  expect((await clinic.examine()).text).toMatch(/ok {5}Redis: answers/);
+  await redis.command('REPLICAOF 127.0.0.1 1');
+  expect((await clinic.examine()).text).toMatch(
+    /WRONG {2}Redis: REDIS_URL names a replica.*\n +to do: name the master/,
+  );
+});
+
+test('a node of a Cluster that REDIS_URL names as a single Redis is found', async () => {
+  const cluster = await startRedisCluster();
+  onTestFinished(() => cluster.stop());
+  const clinic = await openClinic({ REDIS_URL: cluster.nodes[0]!.url });
+  await clinic.makeDatabase();
+  expect((await clinic.examine()).text).toMatch(
+    /WRONG {2}Redis: REDIS_URL names one node of a Cluster.*\n +to do: write redis\+cluster/,
+  );
 });

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { createRedisStore } from '../../src/store/redis-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -124,11 +125,24 @@ test('leaves no connection behind when it is closed, and publishes nothing more'
 
 test('takes an answer that lay unread while this process was busy', async () => {
   const { store } = await openReadyStore(deadlineMs);
+  const flag = new Int32Array(new SharedArrayBuffer(4));
+  const asker = new Worker(
+    `const { parentPort, workerData: { port, flag } } = require('node:worker_threads');
+    const socket = require('node:net').connect(port, '127.0.0.1', () => parentPort.postMessage('ready'));
+    parentPort.once('message', () => socket.write('PING\\r\\n'));
+    socket.once('data', () => {
+      socket.destroy();
+      Atomics.store(flag, 0, 1);
+      Atomics.notify(flag, 0);
+    });`,
+    { eval: true, workerData: { port: server.port, flag } },
+  );
+  await once(asker, 'message');
   const pinged = store.ping();
   const endMs = performance.now() + 3 * deadlineMs;
   // Redis answers in the order in which it was asked; this process does nothing else meanwhile.
-  const asksToo = `require('node:net').connect(${server.port}, '127.0.0.1').on('data', () => process.exit()).write('PING\\r\\n')`;
-  expect(spawnSync(process.execPath, ['-e', asksToo]).status).toBe(0);
+  asker.postMessage('ask');
+  Atomics.wait(flag, 0, 0);
   while (performance.now() < endMs);
   await pinged;
 });
