@@ -9,11 +9,17 @@ import {
   quantilesWithNulls,
 } from '../functions/functions-aggregate.ts';
 import type { BindContext } from '../tree/bind-context.ts';
-import type { BoundAggregate, BoundExpression, BoundOrder } from '../tree/bound-tree.ts';
+import {
+  type BoundAggregate,
+  type BoundExpression,
+  type BoundOrder,
+  call as boundCall,
+  literal,
+} from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
 import { invalidQuery, onlyOnWarehouse, type Unsupported } from '../tree/sql-error.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
-import { arrayOf, scalar } from '../tree/types.ts';
+import { arrayOf } from '../tree/types.ts';
 import { isConstant } from '../tree/walk-bound-tree.ts';
 import { bindCallOrder, bindWindow } from './bind-window.ts';
 import { isPlainLiteral } from './order-term.ts';
@@ -173,22 +179,16 @@ function firstElements(aggregate: BoundAggregate, call: CallSyntax): BoundExpres
   if (!limit || limit.startsWith('-')) {
     throw invalidQuery('LIMIT in an aggregate expects a non-negative integer literal', call.at);
   }
-  const count: BoundExpression = { kind: 'literal', type: scalar('INT64'), value: limit };
+  const count = literal('INT64', limit);
   const { name, type } = aggregate;
   if (name === 'STRING_AGG') return firstTexts(aggregate, count);
   if (name === 'ARRAY_CONCAT_AGG') {
     const arrays = { ...aggregate, template: listedTemplate };
-    return {
-      kind: 'call',
-      name,
-      type,
-      template: 'flatten(list_slice($1, 1, $2))',
-      arguments: [arrays, count],
-    };
+    return boundCall(name, 'flatten(list_slice($1, 1, $2))', [arrays, count], type);
   }
   // Without elements it is NULL, not empty.
   const template = limit === '0' ? 'nullif(list_slice($1, 1, $2), [])' : 'list_slice($1, 1, $2)';
-  return { kind: 'call', name, type, template, arguments: [aggregate, count] };
+  return boundCall(name, template, [aggregate, count], type);
 }
 
 /** Texts are cut off as elements of an array. */
@@ -203,11 +203,7 @@ function firstTexts(aggregate: BoundAggregate, count: BoundExpression): BoundExp
     arguments: [value!],
     ignoreNulls: true,
   };
-  return {
-    kind: 'call',
-    name,
-    type,
-    template: `${type.kind === 'BYTES' ? 'bq_bytes_join' : 'array_to_string'}(nullif(list_slice($1, 1, $2), []), $3)`,
-    arguments: [list, count, separator ?? comma],
-  };
+  const join = type.kind === 'BYTES' ? 'bq_bytes_join' : 'array_to_string';
+  const template = `${join}(nullif(list_slice($1, 1, $2), []), $3)`;
+  return boundCall(name, template, [list, count, separator ?? comma], type);
 }

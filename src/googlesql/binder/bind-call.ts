@@ -14,7 +14,7 @@ import {
   warehouseRowsByName,
 } from '../functions/warehouse-functions.ts';
 import type { BindContext, Binder, SpecialFunction } from '../tree/bind-context.ts';
-import { type BoundExpression, unsupportedCall } from '../tree/bound-tree.ts';
+import { type BoundExpression, call as boundCall, unsupportedCall } from '../tree/bound-tree.ts';
 import { unify } from '../tree/coercion.ts';
 import { isPlainConstant, letIn } from '../tree/let-in.ts';
 import { invalidQuery, sandboxRefused, UnsupportedSql } from '../tree/sql-error.ts';
@@ -86,8 +86,7 @@ function bindSafe(context: BindContext, call: CallSyntax, name: string): BoundEx
 function inRange(value: BoundExpression): BoundExpression {
   const { type } = value;
   if (!['DATE', 'DATETIME', 'TIMESTAMP'].includes(type.kind)) return value;
-  const template = `bq_ranged_${type.kind.toLowerCase()}($1)`;
-  return { kind: 'call', name: 'RANGED', template, arguments: [value], type };
+  return boundCall('RANGED', `bq_ranged_${type.kind.toLowerCase()}($1)`, [value], type);
 }
 
 function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundExpression | undefined {

@@ -3,7 +3,7 @@ import { jsonMember } from '../functions/functions-json.ts';
 import { isNested } from '../functions/nested-comparison.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
-import type { BoundExpression } from '../tree/bound-tree.ts';
+import { type BoundExpression, literal } from '../tree/bound-tree.ts';
 import { unify } from '../tree/coercion.ts';
 import { whereElse } from '../tree/deeper-field.ts';
 import { letIn } from '../tree/let-in.ts';
@@ -286,7 +286,7 @@ function bindChain(context: BindContext, syntax: Binary): BoundExpression {
   return operator(syntax.operator, terms, syntax.at);
 }
 
-const yes: BoundExpression = { kind: 'literal', type: bool, value: 'TRUE' };
+const yes = literal('BOOL', 'TRUE');
 
 function bindBinary(context: BindContext, syntax: Binary): BoundExpression {
   if (syntax.operator === 'AND' || syntax.operator === 'OR') return bindChain(context, syntax);

@@ -2,7 +2,7 @@ import type { SqlPosition } from '../../base/errors.ts';
 import { quantileAt } from '../functions/functions-aggregate.ts';
 import { jsonMember } from '../functions/functions-json.ts';
 import { jsonSubscript } from '../functions/functions-json-values.ts';
-import type { BoundExpression } from '../tree/bound-tree.ts';
+import { type BoundExpression, call } from '../tree/bound-tree.ts';
 import { coerce, unify } from '../tree/coercion.ts';
 import { distinctStruct } from '../tree/distinct-struct.ts';
 import { fieldName } from '../tree/duckdb-type.ts';
@@ -142,5 +142,5 @@ function minusOne(index: BoundExpression): BoundExpression {
   if (index.kind === 'literal')
     return { ...index, value: String(BigInt.asIntN(64, BigInt(index.value) - 1n)) };
   const template = '(case when $1 < 1 then -1 else $1 - 1 end)';
-  return { kind: 'call', type: index.type, name: '-', template, arguments: [index] };
+  return call('-', template, [index], index.type);
 }

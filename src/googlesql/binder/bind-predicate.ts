@@ -1,7 +1,7 @@
 import { isNested, nestedInArray } from '../functions/nested-comparison.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
-import { type BoundExpression, type BoundQuery, unsupportedCall } from '../tree/bound-tree.ts';
+import { type BoundExpression, type BoundQuery, call, negated, unsupportedCall } from '../tree/bound-tree.ts';
 import { coerce, somethingOf, supertype } from '../tree/coercion.ts';
 import { letIn, letInParts } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
@@ -69,11 +69,8 @@ export function bindPredicate(context: BindContext, syntax: Predicate): BoundExp
   }
 }
 
-function negate(condition: BoundExpression, not: boolean): BoundExpression {
-  return not
-    ? { kind: 'call', type: bool, name: 'NOT', template: '(not $1)', arguments: [condition] }
-    : condition;
-}
+const negate = (condition: BoundExpression, not: boolean): BoundExpression =>
+  not ? negated(condition) : condition;
 
 function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: Predicate): BoundExpression {
   const type = supertype([of, ...list]);
@@ -93,7 +90,7 @@ function inList(of: BoundExpression, list: readonly BoundExpression[], { at }: P
     operator('=', [of, value!], at);
   const [first, ...others] = [of, ...list].map(value => coerce(value, type, at));
   const template = `($1 in (${others.map((_, i) => `\${${i + 2}}`).join(', ')}))`;
-  return { kind: 'call', type: bool, name: 'IN', template, arguments: [first!, ...others] };
+  return call('IN', template, [first!, ...others], bool);
 }
 
 /** ANY is true as soon as one pattern matches, ALL is false as soon as one does not; otherwise NULL if one of them is. */
@@ -113,13 +110,7 @@ function likeArray(
     `list_extract(list_transform([${tested}], lambda tests: case when coalesce(len(tests), 0) = 0 then ${quantifier === 'ALL'} ` +
     `when list_${aggregate}(tests) = ${settled} then ${settled} when list_count(tests) < len(tests) then null else ${quantifier === 'ALL'} end), 1)`;
   const values = [coerce(of, text, at), coerce(array, { kind: 'ARRAY', element: text, single: false }, at)];
-  return {
-    kind: 'call',
-    type: bool,
-    name: `${not ? 'NOT ' : ''}LIKE ${quantifier} UNNEST`,
-    template,
-    arguments: values,
-  };
+  return call(`${not ? 'NOT ' : ''}LIKE ${quantifier} UNNEST`, template, values, bool);
 }
 
 function inArray(
@@ -143,7 +134,7 @@ function inArray(
     'when list_contains($2, $1) then true ' +
     'when list_count($2) < len($2) then null else false end)';
   const values = [coerce(of, type, at), coerce(array, { kind: 'ARRAY', element: type, single: false }, at)];
-  return { kind: 'call', type: bool, name: 'IN UNNEST', template, arguments: values };
+  return call('IN UNNEST', template, values, bool);
 }
 
 function inQuery(of: BoundExpression, query: BoundQuery, { at }: Pick<Predicate, 'at'>): BoundExpression {

@@ -1,4 +1,11 @@
-import type { BoundBody, BoundExpression, BoundFrom, BoundQuery } from '../tree/bound-tree.ts';
+import {
+  type BoundBody,
+  type BoundExpression,
+  type BoundFrom,
+  type BoundQuery,
+  call,
+  joinConditions,
+} from '../tree/bound-tree.ts';
 import type { KeyOf } from '../tree/expression-keys.ts';
 import { mayFailItself } from '../tree/may-fail.ts';
 import { scalar } from '../tree/types.ts';
@@ -140,15 +147,8 @@ function allowed(conditions: Conditions, { allows, looked }: Rules): readonly Bo
   return found.reverse();
 }
 
-function isNotTrue(condition: BoundExpression): BoundExpression {
-  return {
-    kind: 'call',
-    type: bool,
-    name: 'IS NOT TRUE',
-    template: '($1 is not true)',
-    arguments: [condition],
-  };
-}
+const isNotTrue = (condition: BoundExpression): BoundExpression =>
+  call('IS NOT TRUE', '($1 is not true)', [condition], bool);
 
 /** Whether a condition contains IN with a subquery, which DuckDB fails to plan in the WHERE of another subquery. */
 const isPlain = ({ kind }: BoundExpression): boolean => kind !== 'aggregate' && kind !== 'inQuery';
@@ -171,12 +171,7 @@ function bodyWithConditions(body: BoundBody, conditions: readonly BoundExpressio
     const parts = body.parts.map(part => ({ ...part, body: bodyWithConditions(part.body, conditions) }));
     return { ...body, parts };
   }
-  const all = [...conditions, ...(body.where ? [body.where] : [])];
-  const [only] = all;
-  const where: BoundExpression =
-    all.length === 1 && only
-      ? only
-      : { kind: 'call', type: bool, name: 'AND', template: '($and)', arguments: all };
+  const where = joinConditions('AND', [...conditions, ...(body.where ? [body.where] : [])]);
   return { ...body, where };
 }
 

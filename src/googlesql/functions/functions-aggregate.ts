@@ -1,4 +1,4 @@
-import type { BoundExpression } from '../tree/bound-tree.ts';
+import { type BoundExpression, call } from '../tree/bound-tree.ts';
 import { fractionOf } from '../values/float-values.ts';
 import { row, unsupported, type Variant } from './function-row.ts';
 import { sketchAggregateRows, topSumRows } from './functions-sketch.ts';
@@ -225,7 +225,7 @@ export const literalArguments: Readonly<Record<string, { index: number; from: nu
 /** An argument to sort by. NaN sorts elsewhere in DuckDB, so that it is refused. */
 export function notNan(value: BoundExpression): BoundExpression {
   if (value.type.kind !== 'FLOAT64' || isAlwaysFinite(value)) return value;
-  return { kind: 'call', name: 'NOT_NAN', template: 'bq_not_nan($1)', type: value.type, arguments: [value] };
+  return call('NOT_NAN', 'bq_not_nan($1)', [value], value.type);
 }
 
 /** Quantiles with NULL among the values, as the least of them: those at the places that `quantile_disc` goes by. */

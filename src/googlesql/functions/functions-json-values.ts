@@ -1,7 +1,7 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { parseStrictPath } from '../json/json-path.ts';
 import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
-import { type BoundExpression, call } from '../tree/bound-tree.ts';
+import { type BoundExpression, call, literal } from '../tree/bound-tree.ts';
 import { coerce } from '../tree/coercion.ts';
 import { letIn } from '../tree/let-in.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
@@ -26,12 +26,8 @@ export const jsonValueRows = [
 
 const json = scalar('JSON');
 const text = scalar('STRING');
-const literal = (value: string): BoundExpression => ({ kind: 'literal', type: text, value });
-const truth = (value: boolean): BoundExpression => ({
-  kind: 'literal',
-  type: scalar('BOOL'),
-  value: String(value),
-});
+const textLiteral = (value: string) => literal('STRING', value);
+const truth = (value: boolean) => literal('BOOL', String(value));
 
 const textOf = row('TEXT(JSON) STRING', 'cast($1 as varchar)');
 
@@ -168,7 +164,7 @@ function jsonObject(...[context, syntax]: Parameters<SpecialFunction>): BoundExp
     return asValue(call('JSON_OBJECT', template, [keys, list, members], text));
   }
   if (values.length % 2 !== 0) throw noSignature(syntax, values);
-  if (values.length === 0) return asValue(literal('{}'));
+  if (values.length === 0) return asValue(textLiteral('{}'));
   const keys = values
     .filter((_, i) => i % 2 === 0)
     .map(key => {
@@ -220,7 +216,7 @@ function jsonSet(...[context, syntax]: Parameters<SpecialFunction>): BoundExpres
     call(
       'JSON_SET',
       'bq_json_set($1, $2, $3, $4)',
-      [of, literal(steps), asJson(value, 'jsonValue', syntax.at), creates],
+      [of, textLiteral(steps), asJson(value, 'jsonValue', syntax.at), creates],
       text,
     ),
   );
@@ -235,7 +231,7 @@ function arrayChange(name: string, option: string): SpecialFunction {
         `${name}($1, $2, $3, $4)`,
         [
           of,
-          literal(steps),
+          textLiteral(steps),
           asJson(value, 'jsonValue', syntax.at),
           value.type.kind === 'ARRAY' ? each : truth(false),
         ],
@@ -255,7 +251,7 @@ function jsonRemove(...[context, syntax]: Parameters<SpecialFunction>): BoundExp
     if (steps === '[]')
       throw invalidQuery("Invalid input to JSON_REMOVE: The JSONPath cannot be '$'", syntax.at);
     if (steps === undefined) isNull = true;
-    else value = call('JSON_REMOVE', 'bq_json_remove($1, $2)', [value, literal(steps)], text);
+    else value = call('JSON_REMOVE', 'bq_json_remove($1, $2)', [value, textLiteral(steps)], text);
   }
   return isNull ? { kind: 'null', type: json } : asValue(value);
 }
@@ -278,25 +274,26 @@ function jsonStripNulls(...[context, syntax]: Parameters<SpecialFunction>): Boun
     call(
       'JSON_STRIP_NULLS',
       'bq_json_strip_nulls($1, $2, $3, $4)',
-      [value, literal(steps), arrays, empty],
+      [value, textLiteral(steps), arrays, empty],
       text,
     ),
   );
 }
 
 function jsonKeys(...[context, syntax]: Parameters<SpecialFunction>): BoundExpression {
-  const { mode = literal('strict') } = namedArguments(context, syntax, { mode: text });
+  const { mode = textLiteral('strict') } = namedArguments(context, syntax, { mode: text });
   const value = jsonArgument(context, syntax);
   const [, second, ...others] = boundAll(context, syntax);
   if (others.length > 0) throw noSignature(syntax);
-  const depth = second ? coerce(second, scalar('INT64'), syntax.at) : literalDepth;
+  const depth = second ? coerce(second, scalar('INT64'), syntax.at) : unlimitedDepth;
   return call('JSON_KEYS', 'bq_json_keys($1, $2, $3)', [value, depth, mode], arrayOf(text));
 }
 
-const literalDepth: BoundExpression = { kind: 'literal', type: scalar('INT64'), value: '1000000' };
+/** Deeper than any JSON value. */
+const unlimitedDepth = literal('INT64', '1000000');
 
 function floatOfJson(...[context, syntax]: Parameters<SpecialFunction>): BoundExpression {
-  const { wide_number_mode: mode = literal('round') } = namedArguments(context, syntax, {
+  const { wide_number_mode: mode = textLiteral('round') } = namedArguments(context, syntax, {
     wide_number_mode: text,
   });
   if (syntax.arguments.length !== 1) throw noSignature(syntax);

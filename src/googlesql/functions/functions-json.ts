@@ -1,7 +1,7 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { type JsonPathMode, type JsonStep, parseJsonPath } from '../json/json-path.ts';
 import type { SpecialFunction } from '../tree/bind-context.ts';
-import type { BoundExpression, BoundJsonValue } from '../tree/bound-tree.ts';
+import { type BoundExpression, type BoundJsonValue, call, literal } from '../tree/bound-tree.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { scalar } from '../tree/types.ts';
 import { constantText } from './call-arguments.ts';
@@ -56,34 +56,26 @@ export function jsonMember(of: BoundExpression, member: string | bigint): BoundE
     ? ['json_extract($1, $2)', typeof member === 'bigint' ? `$[${member}]` : `$."${member}"`]
     : ['cast(bq_read_json_member(cast($1 as varchar), $2) as json)', JSON.stringify([{ key: member }])];
   if (typeof member === 'bigint' && member < 0n) return { kind: 'null', type: of.type };
-  return {
-    kind: 'call',
-    type: of.type,
-    name: 'JSON subscript',
-    template,
-    arguments: [of, textLiteral(path)],
-  };
+  return call('JSON subscript', template, [of, literal('STRING', path)], of.type);
 }
 
 function readingFunction(name: string, rows: readonly FunctionRow[]): SpecialFunction {
   const mode = name.startsWith('JSON_EXTRACT') ? 'legacy' : 'standard';
   // Without a path it is `$`, but where a part is wanted.
   const needsPath = rows === queryRows;
-  return (context, call) => {
-    const [value, path] = call.arguments;
-    if (!value || call.arguments.length > 2 || (needsPath && !path))
-      throw invalidQuery(`${name} takes a value and a JSONPath`, call.at);
-    const text = path ? constantText(`The JSONPath of ${name}`, path, call.at) : '$';
-    const steps = readSteps(text, mode, call.at);
+  return (context, syntax) => {
+    const [value, path] = syntax.arguments;
+    if (!value || syntax.arguments.length > 2 || (needsPath && !path))
+      throw invalidQuery(`${name} takes a value and a JSONPath`, syntax.at);
+    const text = path ? constantText(`The JSONPath of ${name}`, path, syntax.at) : '$';
+    const steps = readSteps(text, mode, syntax.at);
     const of = context.binder.expression(context, value);
-    const given = [of, textLiteral(JSON.stringify(steps))];
+    const given = [of, literal('STRING', JSON.stringify(steps))];
     const native = rows === valueRows && of.type.kind === 'STRING' ? nativePath(steps) : undefined;
-    if (!native) return bindRow(rows, `function ${name}`, given, call.at);
+    if (!native) return bindRow(rows, `function ${name}`, given, syntax.at);
     return { kind: 'jsonValue', type: scalar('STRING'), of, steps: JSON.stringify(steps), ...native };
   };
 }
-
-const textLiteral = (value: string): BoundExpression => ({ kind: 'literal', type: scalar('STRING'), value });
 
 function readSteps(path: string, mode: JsonPathMode, at: SqlPosition): readonly JsonStep[] {
   try {

@@ -1,5 +1,5 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import { type BoundExpression, call, unsupportedCall } from '../tree/bound-tree.ts';
+import { type BoundExpression, call, joinConditions, unsupportedCall } from '../tree/bound-tree.ts';
 import { coerce, somethingOf, supertype } from '../tree/coercion.ts';
 import { fieldName } from '../tree/duckdb-type.ts';
 import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
@@ -39,29 +39,17 @@ export function nestedEquality(
   if (left!.kind === 'call' && left!.unsupported)
     return unsupportedCall(left!.unsupported, bool, [left!, right!]);
   if (left!.type.kind === 'ARRAY')
-    return {
-      kind: 'call',
-      type: bool,
-      name: 'ARRAY =',
-      template: equalText(left!.type, '$1', '$2'),
-      arguments: [left!, right!],
-    };
+    return call('ARRAY =', equalText(left!.type, '$1', '$2'), [left!, right!], bool);
   const names = createNames(isRepeatable);
   const [first, second] = [names.parts(left!), names.parts(right!)];
   const tests = first.map((part, i) => compare('=', [part, second[i]!], at));
-  return names.around(tests.length === 1 ? tests[0]! : call('AND', '($and)', tests, bool));
+  return names.around(joinConditions('AND', tests));
 }
 
 /** IS DISTINCT FROM, for which two NULLs are equal anywhere in a value, as they are in DuckDB. */
 export function nestedDistinction(values: readonly BoundExpression[], at: SqlPosition): BoundExpression {
   const both = sameKind('IS DISTINCT FROM', values, at).map(value => canonical(value, at));
-  return {
-    kind: 'call',
-    type: bool,
-    name: 'IS DISTINCT FROM',
-    template: '($1 is distinct from $2)',
-    arguments: both,
-  };
+  return call('IS DISTINCT FROM', '($1 is distinct from $2)', both, bool);
 }
 
 /** `x IN UNNEST(array)` of STRUCTs. */
@@ -80,13 +68,7 @@ export function nestedInArray(of: BoundExpression, array: BoundExpression, at: S
     `list_extract(list_transform([list_transform(\${${fields.length + 1}}, lambda e: ${tests.join(' and ')})], lambda tests: ` +
     'case when coalesce(len(tests), 0) = 0 then false when list_contains(tests, true) then true ' +
     'when list_count(tests) < len(tests) then null else false end), 1)';
-  return names.around({
-    kind: 'call',
-    type: bool,
-    name: 'STRUCT IN UNNEST',
-    template,
-    arguments: [...parts, elements],
-  });
+  return names.around(call('STRUCT IN UNNEST', template, [...parts, elements], bool));
 }
 
 /** Converts two values to one type. @throws BigQuery's error if there is none */

@@ -1,5 +1,5 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import type { BoundExpression } from '../tree/bound-tree.ts';
+import { type BoundExpression, call } from '../tree/bound-tree.ts';
 import { concatenable } from '../tree/coercion.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { bindRow, row, rowsByName, unsupported, type Variant } from './function-row.ts';
@@ -164,7 +164,7 @@ const isBareNull = (value: BoundExpression): boolean => value.kind === 'null' &&
  */
 export function finite(of: BoundExpression): BoundExpression {
   if ((magnitude(of) ?? Number.POSITIVE_INFINITY) <= 1023) return of;
-  return { kind: 'call', name: 'FINITE', template: 'bq_finite($1)', type: of.type, arguments: [of] };
+  return call('FINITE', 'bq_finite($1)', [of], of.type);
 }
 
 function unchecked(value: BoundExpression): BoundExpression {

@@ -1,4 +1,4 @@
-import type { BoundCall, BoundExpression, BoundJsonValue } from '../tree/bound-tree.ts';
+import { type BoundExpression, type BoundJsonValue, call } from '../tree/bound-tree.ts';
 import { letIn } from '../tree/let-in.ts';
 import { quoteText } from '../tree/quote-text.ts';
 import { scalar } from '../tree/types.ts';
@@ -46,14 +46,8 @@ function isColumn(text: BoundExpression): boolean {
 
 /** The same for a text that is calculated, or an element of an array. */
 function readAlone(text: BoundExpression, value: BoundJsonValue): BoundExpression {
-  const call = (template: string, values: readonly BoundExpression[]): BoundCall => ({
-    kind: 'call',
-    type: scalar('STRING'),
-    name: 'JSON_VALUE',
-    template,
-    arguments: values,
-  });
-  return letIn(call(printJsonRead('$1', [value]), [text]), read =>
-    call(`bq_json_scalar($1, $2, ${quoteText(value.steps)})`, [read, text]),
+  const type = scalar('STRING');
+  return letIn(call('JSON_VALUE', printJsonRead('$1', [value]), [text], type), read =>
+    call('JSON_VALUE', `bq_json_scalar($1, $2, ${quoteText(value.steps)})`, [read, text], type),
   );
 }

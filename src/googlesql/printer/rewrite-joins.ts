@@ -1,4 +1,4 @@
-import { type BoundExpression, type BoundFrom, type BoundQuery, call } from '../tree/bound-tree.ts';
+import { type BoundExpression, type BoundFrom, type BoundQuery, negated } from '../tree/bound-tree.ts';
 import { readsAround, relationsInSubqueries, relationsOf } from '../tree/query-reads.ts';
 import { scalar } from '../tree/types.ts';
 
@@ -50,7 +50,7 @@ export function unionOf({ join, left, right, on }: Join): Omit<Lateral, 'kept'> 
   const matched = selectOf(columns, { kind: 'join', join: 'LEFT', left, right, on });
   const others = {
     ...selectOf([...none, ...columnsOf(right)], right),
-    where: call('NOT', '(not $1)', [fits], bool),
+    where: negated(fits),
   };
   const parts = [matched, others].map(body => ({ body, columns: outputs }));
   const body = { kind: 'setOperation', operator: 'UNION', all: true, parts, columns: outputs } as const;

@@ -1,5 +1,5 @@
 import type { Unsupported } from './sql-error.ts';
-import type { CatalogTable, SqlType, StructType } from './types.ts';
+import { type CatalogTable, type ScalarKind, type SqlType, type StructType, scalar } from './types.ts';
 
 /**
  * A query with every name resolved and every type known: plain data, without anything of the text.
@@ -222,6 +222,27 @@ export function call(
   type: SqlType,
 ): BoundCall {
   return { kind: 'call', name, template, arguments: values, type };
+}
+
+export type BoundLiteral = Extract<BoundExpression, { kind: 'literal' }>;
+
+/** A literal of a scalar type, its value in the spelling of `bindLiteral`. */
+export function literal(kind: ScalarKind, value: string): BoundLiteral {
+  return { kind: 'literal', type: scalar(kind), value };
+}
+
+/** NOT of a condition. */
+export function negated(condition: BoundExpression): BoundCall {
+  return call('NOT', '(not $1)', [condition], scalar('BOOL'));
+}
+
+/** Conditions joined by AND or OR; a single one is returned as it is. */
+export function joinConditions(
+  operator: 'AND' | 'OR',
+  conditions: readonly BoundExpression[],
+): BoundExpression {
+  if (conditions.length === 1) return conditions[0]!;
+  return call(operator, operator === 'AND' ? '($and)' : '($or)', conditions, scalar('BOOL'));
 }
 
 /** A value without a DuckDB form, and its parts. */

@@ -4,6 +4,7 @@ import {
   type BoundQuery,
   type BoundSelect,
   call,
+  literal,
   type OutputColumn,
 } from '../../tree/bound-tree.ts';
 import { cast } from '../../tree/coercion.ts';
@@ -137,8 +138,7 @@ function asserted(context: BindContext, piped: Piped, operator: Operator<'assert
   const words = payload.map((_, i) => `coalesce($${i + 1}, 'NULL')`).join(" || ' ' || ");
   const template = `cast(bq_fail('Assert failed${words ? `: ' || ${words}` : "'"}) as boolean)`;
   const otherwise = call('ASSERT', template, payload, bool);
-  const passed: BoundExpression = { kind: 'literal', type: bool, value: 'TRUE' };
-  const branches = [{ when: test, result: passed }];
+  const branches = [{ when: test, result: literal('BOOL', 'TRUE') }];
   const where: BoundExpression = { kind: 'case', type: bool, branches, otherwise };
   // With a LIMIT, below which DuckDB moves no later filter: each row must be checked here.
   return closed(context, { ...rows, where }, { at, limit: Number.MAX_SAFE_INTEGER });

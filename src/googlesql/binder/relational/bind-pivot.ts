@@ -1,13 +1,13 @@
 import type { SqlPosition } from '../../../base/errors.ts';
 import { operator } from '../../functions/operators.ts';
 import type { BindContext, BoundSource } from '../../tree/bind-context.ts';
-import type { BoundExpression, BoundQuery, OutputColumn } from '../../tree/bound-tree.ts';
+import { type BoundExpression, type BoundQuery, negated, type OutputColumn } from '../../tree/bound-tree.ts';
 import { coerce } from '../../tree/coercion.ts';
 import { emptyScope } from '../../tree/scope.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import { typeAsPart } from '../../tree/storage.ts';
 import type { Expression, FromItem, NamedExpression } from '../../tree/syntax-tree.ts';
-import { scalar, typeName } from '../../tree/types.ts';
+import { typeName } from '../../tree/types.ts';
 import { childrenOf, holdsAnyAggregate, isConstant, sizeOf } from '../../tree/walk-bound-tree.ts';
 import { bindExpression } from '../bind-expression.ts';
 import { nextRelation, queryScope } from '../bind-from.ts';
@@ -91,8 +91,8 @@ function aggregateCall(rows: BindContext, expression: Expression): BoundExpressi
 function isValue(rows: BindContext, key: BoundExpression, { expression }: NamedExpression): BoundExpression {
   const value = bindExpression({ ...rows, scope: emptyScope, aggregatesRefusedIn: 'PIVOT' }, expression);
   if (!isConstant(value)) throw invalidQuery('IN expression of PIVOT must be constant', expression.at);
-  const differs = operator('IS DISTINCT FROM', [key, coerce(value, key.type, expression.at)], expression.at);
-  return { kind: 'call', type: scalar('BOOL'), name: 'NOT', template: '(not $1)', arguments: [differs] };
+  const operands = [key, coerce(value, key.type, expression.at)];
+  return negated(operator('IS DISTINCT FROM', operands, expression.at));
 }
 
 /** The call over the rows that fulfil a condition. Its arguments are not calculated for other rows, where they might fail. */

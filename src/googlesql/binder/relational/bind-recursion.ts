@@ -1,13 +1,15 @@
 import type { SqlPosition } from '../../../base/errors.ts';
 import { operator } from '../../functions/operators.ts';
 import type { BindContext } from '../../tree/bind-context.ts';
-import type {
-  BoundExpression,
-  BoundFrom,
-  BoundQuery,
-  BoundSelect,
-  BoundSubset,
-  OutputColumn,
+import {
+  type BoundExpression,
+  type BoundFrom,
+  type BoundQuery,
+  type BoundSelect,
+  type BoundSubset,
+  call,
+  literal,
+  type OutputColumn,
 } from '../../tree/bound-tree.ts';
 import { coerce } from '../../tree/coercion.ts';
 import { foldName } from '../../tree/scope.ts';
@@ -185,27 +187,20 @@ function relationOf(from: BoundFrom, subset: BoundSubset): number | undefined {
 }
 
 function nextDepth(depth: BoundExpression, at: SqlPosition): BoundExpression {
-  const number = (value: number): BoundExpression => ({ kind: 'literal', type: int64, value: String(value) });
-  const failed: BoundExpression = {
-    kind: 'call',
-    type: int64,
-    name: 'FAIL',
-    template: `bq_fail('A recursive CTE has reached the maximum number of iterations: ${maxIterations}')`,
-    arguments: [],
-  };
-  const isOver = operator('>=', [depth, number(maxIterations)], at);
+  const message = `A recursive CTE has reached the maximum number of iterations: ${maxIterations}`;
+  const failed = call('FAIL', `bq_fail('${message}')`, [], int64);
+  const isOver = operator('>=', [depth, literal('INT64', String(maxIterations))], at);
   return {
     kind: 'case',
     type: int64,
     branches: [{ when: isOver, result: failed }],
-    otherwise: operator('+', [depth, number(1)], at),
+    otherwise: operator('+', [depth, literal('INT64', '1')], at),
   };
 }
 
 /** The initial rows, each with the count 0. */
 function counted(context: BindContext, { body, columns }: Pick<BoundQuery, 'body' | 'columns'>): BoundSelect {
   const relation = context.statement.nextId();
-  const none: BoundExpression = { kind: 'literal', type: int64, value: '0' };
   const items = columns.map((column, index): BoundExpression => {
     const { type } = withType(column);
     return column.type.kind === 'NULL' ? { kind: 'null', type } : { kind: 'column', type, relation, index };
@@ -214,7 +209,7 @@ function counted(context: BindContext, { body, columns }: Pick<BoundQuery, 'body
   return {
     kind: 'select',
     distinct: false,
-    items: [...items, none],
+    items: [...items, literal('INT64', '0')],
     from: { kind: 'derived', relation, query },
   };
 }

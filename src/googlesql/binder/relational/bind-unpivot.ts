@@ -1,5 +1,11 @@
 import type { BindContext, BoundSource } from '../../tree/bind-context.ts';
-import type { BoundExpression, OutputColumn } from '../../tree/bound-tree.ts';
+import {
+  type BoundExpression,
+  joinConditions,
+  literal,
+  negated,
+  type OutputColumn,
+} from '../../tree/bound-tree.ts';
 import { columnsNamed, foldName, type NamedValue } from '../../tree/scope.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import { typeAsPart } from '../../tree/storage.ts';
@@ -111,22 +117,15 @@ function onlyColumn({ scope }: BoundSource, { name, at }: Identifier): NamedValu
 
 function labelOf({ columns, label }: UnpivotGroup): BoundExpression {
   if (!label) {
-    const value = columns.map(({ name }) => name).join('_');
-    return { kind: 'literal', type: scalar('STRING'), value };
+    return literal('STRING', columns.map(({ name }) => name).join('_'));
   }
   if (label.kind !== 'literal' || (label.type !== 'STRING' && label.type !== 'INT64'))
     throw invalidQuery('A label of UNPIVOT must be a STRING or INT64 literal', label.at);
-  return { kind: 'literal', type: scalar(label.type), value: label.value };
+  return literal(label.type, label.value);
 }
 
 /** Whether not all values are NULL. */
 function someValue(values: readonly BoundExpression[]): BoundExpression {
-  const type = scalar('BOOL');
-  const tests = values.map((of): BoundExpression => {
-    const isNull: BoundExpression = { kind: 'isNull', type, of };
-    return { kind: 'call', type, name: 'NOT', template: '(not $1)', arguments: [isNull] };
-  });
-  return tests.length === 1
-    ? tests[0]!
-    : { kind: 'call', type, name: 'OR', template: '($or)', arguments: tests };
+  const tests = values.map(of => negated({ kind: 'isNull', type: scalar('BOOL'), of }));
+  return joinConditions('OR', tests);
 }

@@ -1,6 +1,6 @@
 import type { SqlPosition } from '../../../base/errors.ts';
 import type { SpecialFunction } from '../../tree/bind-context.ts';
-import type { BoundExpression } from '../../tree/bound-tree.ts';
+import { type BoundExpression, call as boundCall, literal } from '../../tree/bound-tree.ts';
 import { coerce } from '../../tree/coercion.ts';
 import { letIn } from '../../tree/let-in.ts';
 import { concatOperands } from '../../tree/quote-text.ts';
@@ -11,7 +11,6 @@ import { maxFormatWidth } from '../../values/number-formats.ts';
 import { constantText } from '../call-arguments.ts';
 
 const text = scalar('STRING');
-const integer = scalar('INT64');
 
 const element = /%(?<flags>[-+ #0']*)(?<width>\*|\d*)(?:\.(?<precision>\*|\d*))?(?<letter>[\s\S])?/g;
 
@@ -63,16 +62,16 @@ function bindFormat(format: string, values: readonly BoundExpression[], at: SqlP
     if (count > maxFormatWidth)
       refuse(`Width ${count} exceeds the maximum supported output width of FORMAT. Limit: ${maxFormatWidth}`);
     widths += Math.max(0, count);
-    return { kind: 'literal', type: integer, value: String(count) };
+    return literal('INT64', String(count));
   };
   let last = 0;
   for (const match of format.matchAll(element)) {
     const { flags = '', width, precision, letter } = match.groups!;
-    if (match.index > last) pieces.push(literal(format.slice(last, match.index)));
+    if (match.index > last) pieces.push(literal('STRING', format.slice(last, match.index)));
     last = match.index + match[0].length;
     if (letter === undefined) refuse(`Invalid FORMAT string: "${format}"`);
     if (letter === '%') {
-      pieces.push(literal('%'));
+      pieces.push(literal('STRING', '%'));
       continue;
     }
     if (!Object.hasOwn(expected, letter!))
@@ -81,7 +80,7 @@ function bindFormat(format: string, values: readonly BoundExpression[], at: SqlP
     const value = checkedType(take(), expected[letter!]!, taken + 1, at);
     pieces.push(formatted(value, flags + letter, sizes, at));
   }
-  if (last < format.length || pieces.length === 0) pieces.push(literal(format.slice(last)));
+  if (last < format.length || pieces.length === 0) pieces.push(literal('STRING', format.slice(last)));
   if (taken < values.length)
     refuse(
       `Too many arguments to FORMAT for pattern "${format}"; Expected ${taken + 1}; Got ${values.length + 1}`,
@@ -90,13 +89,14 @@ function bindFormat(format: string, values: readonly BoundExpression[], at: SqlP
     refuse(`The widths in a format of FORMAT are too large together; the limit is ${maxFormatWidth}`);
   if (pieces.length === 1) return pieces[0]!;
   const template = `(${concatOperands(pieces.map((_, i) => `\${${i + 1}}`))})`;
-  return { kind: 'call', name: 'FORMAT', template, arguments: pieces, type: text };
+  return formatCall(template, pieces);
 }
+
+const formatCall = (template: string, values: readonly BoundExpression[]) =>
+  boundCall('FORMAT', template, values, text);
 
 const argumentCount = (whole: string) =>
   whole.endsWith('%') && whole.length > 1 ? 0 : 1 + (whole.match(/\*/g)?.length ?? 0);
-
-const literal = (value: string): BoundExpression => ({ kind: 'literal', type: text, value });
 
 const kindsOf: Readonly<Record<string, readonly ScalarKind[]>> = {
   integer: ['INT64'],
@@ -132,45 +132,25 @@ function formatted(
   at: SqlPosition,
 ): BoundExpression {
   const letter = flags.at(-1)!;
-  const call = (name: string, of: BoundExpression): BoundExpression => ({
-    kind: 'call',
-    name: 'FORMAT',
-    template: `${name}($1, $2, $3, $4)`,
-    arguments: [literal(flags), width!, precision!, of],
-    type: text,
-  });
-  if ('dioxX'.includes(letter)) return call('bq_format_integer', value);
+  const by = (name: string, of: BoundExpression) =>
+    formatCall(`${name}($1, $2, $3, $4)`, [literal('STRING', flags), width!, precision!, of]);
+  if ('dioxX'.includes(letter)) return by('bq_format_integer', value);
   if ('fFeEgG'.includes(letter))
-    return call(value.type.kind === 'NUMERIC' ? 'bq_format_numeric' : 'bq_format_float', value);
+    return by(value.type.kind === 'NUMERIC' ? 'bq_format_numeric' : 'bq_format_float', value);
   const plain = asText(value, letter, at);
   const isPlain = [width, precision].every(size => size?.kind === 'literal' && size.value === '-1');
-  return isPlain ? plain : call('bq_format_text', plain);
+  return isPlain ? plain : by('bq_format_text', plain);
 }
 
 function asText(value: BoundExpression, letter: string, at: SqlPosition): BoundExpression {
   // As to C, a text ends where its first NUL is.
-  if (letter === 's')
-    return {
-      kind: 'call',
-      name: 'FORMAT',
-      template: 'split_part($1, chr(0), 1)',
-      arguments: [value],
-      type: text,
-    };
-  if (letter === 'p' || letter === 'P') {
-    const template = letter === 'p' ? 'cast($1 as varchar)' : 'bq_json_pretty(cast($1 as varchar))';
-    return { kind: 'call', name: 'FORMAT', template, arguments: [value], type: text };
-  }
-  if (value.kind === 'null') return literal('NULL');
+  if (letter === 's') return formatCall('split_part($1, chr(0), 1)', [value]);
+  if (letter === 'p') return formatCall('cast($1 as varchar)', [value]);
+  if (letter === 'P') return formatCall('bq_json_pretty(cast($1 as varchar))', [value]);
+  if (value.kind === 'null') return literal('STRING', 'NULL');
   refuseKinds(value.type, at);
   const given = asComputed(value);
-  return letIn(given, named => ({
-    kind: 'call',
-    name: 'FORMAT',
-    template: letter === 't' ? '$sqlText' : '$sqlLiteral',
-    arguments: [named],
-    type: text,
-  }));
+  return letIn(given, named => formatCall(letter === 't' ? '$sqlText' : '$sqlLiteral', [named]));
 }
 
 function refuseKinds(type: SqlType, at: SqlPosition): void {

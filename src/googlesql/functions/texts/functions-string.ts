@@ -1,10 +1,10 @@
 import type { SqlPosition } from '../../../base/errors.ts';
 import { type BindContext, isCallers, type SpecialFunction } from '../../tree/bind-context.ts';
-import type { BoundExpression } from '../../tree/bound-tree.ts';
+import { type BoundExpression, call as boundCall, literal } from '../../tree/bound-tree.ts';
 import { concatenable } from '../../tree/coercion.ts';
 import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
 import type { CallSyntax } from '../../tree/syntax-tree.ts';
-import { scalar } from '../../tree/types.ts';
+
 import { patternProblem, patternSize } from '../../values/pattern-size.ts';
 import { constantText } from '../call-arguments.ts';
 import { bindRow, type FunctionRow, row } from '../function-row.ts';
@@ -107,8 +107,7 @@ function regexpContains(...[context, call]: Parameters<SpecialFunction>): BoundE
     return { ...bound, arguments: [text, { ...pattern, value: keptFromOptimiser(pattern.value) }] };
   }
   const template = isCallers(context.environment) ? 'bq_pattern(bq_checked_pattern($1))' : 'bq_pattern($1)';
-  const kept = { kind: 'call', name: 'PATTERN', template, arguments: [pattern], type: pattern.type } as const;
-  return { ...bound, arguments: [text, kept] };
+  return { ...bound, arguments: [text, boundCall('PATTERN', template, [pattern], pattern.type)] };
 }
 
 /**
@@ -148,7 +147,7 @@ function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction 
         call.at,
       );
     const values = call.arguments.map(argument => context.binder.expression(context, argument));
-    const group = { kind: 'literal', type: scalar('INT64'), value: String(groups) } as const;
+    const group = literal('INT64', String(groups));
     const mayTakeNoPart = groups === 1 && /\)[?*{]|\|/.test(pattern);
     // `regexp_matches` must not be used to test for a match, see `keptFromOptimiser`.
     const chosen =

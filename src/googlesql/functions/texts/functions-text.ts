@@ -1,5 +1,5 @@
 import type { SpecialFunction } from '../../tree/bind-context.ts';
-import { type BoundExpression, call as bound } from '../../tree/bound-tree.ts';
+import { type BoundExpression, call as boundCall, literal } from '../../tree/bound-tree.ts';
 import { coerce } from '../../tree/coercion.ts';
 import { letIn } from '../../tree/let-in.ts';
 import { inTemplate, quoteText } from '../../tree/quote-text.ts';
@@ -43,7 +43,7 @@ export const textFunctions: Readonly<Record<string, SpecialFunction>> = {
   NORMALIZE_AND_CASEFOLD: normalization('NORMALIZE_AND_CASEFOLD', 'bq_normalize_and_casefold'),
   EDIT_DISTANCE(context, call) {
     const values = call.arguments.map(argument => context.binder.expression(context, argument));
-    const { max_distance: most = farthest } = namedArguments(context, call, {
+    const { max_distance: most = unlimitedDistance } = namedArguments(context, call, {
       max_distance: scalar('INT64'),
     });
     return bindRow(distanceRow, 'function EDIT_DISTANCE', [...values, most], call.at);
@@ -52,7 +52,7 @@ export const textFunctions: Readonly<Record<string, SpecialFunction>> = {
   TYPEOF: typeOf,
 };
 
-const farthest: BoundExpression = { kind: 'literal', type: scalar('INT64'), value: String(2n ** 63n - 1n) };
+const unlimitedDistance = literal('INT64', String(2n ** 63n - 1n));
 
 /** In a record, an array or a whole row the text is looked for in each part; what is no text is cast to one. */
 function containsSubstr(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
@@ -65,12 +65,12 @@ function containsSubstr(...[context, call]: Parameters<SpecialFunction>): BoundE
   if (!isConstant(text)) throw onlyOnWarehouse('CONTAINS_SUBSTR with a calculated text to find', call.at);
   const unknown = [...kindsOf(value.type)].find(kind => !searchedKinds.has(kind));
   if (unknown) throw onlyOnWarehouse(`CONTAINS_SUBSTR of ${unknown}`, call.at);
-  const folded = bound('FOLDED', 'bq_folded($1)', [text], text.type);
+  const folded = boundCall('FOLDED', 'bq_folded($1)', [text], text.type);
   const inside = (part: BoundExpression): BoundExpression => {
-    if (part.kind === 'struct') return bound('OR', '($or)', part.values.map(inside), scalar('BOOL'));
+    if (part.kind === 'struct') return boundCall('OR', '($or)', part.values.map(inside), scalar('BOOL'));
     if (holdsUnclear(typeAsPart(part)))
       throw onlyOnWarehouse('CONTAINS_SUBSTR of what an outer join may leave out', call.at);
-    return letIn(part, named => bound('CONTAINS_SUBSTR', '$contains', [named, folded], scalar('BOOL')));
+    return letIn(part, named => boundCall('CONTAINS_SUBSTR', '$contains', [named, folded], scalar('BOOL')));
   };
   return inside(value);
 }
@@ -86,8 +86,13 @@ function typeOf(...[context, call]: Parameters<SpecialFunction>): BoundExpressio
   if (!value || others.length > 0) throw invalidQuery('No matching signature for function TYPEOF', call.at);
   // Not a literal, which would be of any type that its text can be read as.
   const name = inTemplate(quoteText(typeName(settledType(value.type))));
-  if (!holdsAnyAggregate(value)) return bound('TYPEOF', name, [], scalar('STRING'));
-  return bound('TYPEOF', `(case when $1 is null then ${name} else ${name} end)`, [value], scalar('STRING'));
+  if (!holdsAnyAggregate(value)) return boundCall('TYPEOF', name, [], scalar('STRING'));
+  return boundCall(
+    'TYPEOF',
+    `(case when $1 is null then ${name} else ${name} end)`,
+    [value],
+    scalar('STRING'),
+  );
 }
 
 function settledType(type: SqlType): SqlType {
@@ -108,7 +113,6 @@ function normalization(name: string, duckDb: string): SpecialFunction {
     if (!forms.includes(form.toUpperCase()))
       throw invalidQuery(`Argument is not a valid NORMALIZE mode: ${form}`, mode?.at ?? call.at);
     const value = context.binder.expression(context, text);
-    const literal = { kind: 'literal', type: scalar('STRING'), value: form.toUpperCase() } as const;
-    return bindRow(rows, `function ${name}`, [value, literal], call.at);
+    return bindRow(rows, `function ${name}`, [value, literal('STRING', form.toUpperCase())], call.at);
   };
 }

@@ -1,7 +1,7 @@
 import type { SpecialFunction } from '../../tree/bind-context.ts';
-import type { BoundExpression } from '../../tree/bound-tree.ts';
+import { literal } from '../../tree/bound-tree.ts';
 import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
-import { scalar } from '../../tree/types.ts';
+
 import { datePart, fixedUnits, intervalTemplate, truncTemplate } from './date-parts.ts';
 import {
   argument,
@@ -101,10 +101,4 @@ function bucket(named: DayKind): SpecialFunction {
   };
 }
 
-function originOf(kind: DayKind): BoundExpression {
-  return {
-    kind: 'literal',
-    type: scalar(kind),
-    value: kind === 'DATE' ? '1950-01-01' : '1950-01-01 00:00:00',
-  };
-}
+const originOf = (kind: DayKind) => literal(kind, kind === 'DATE' ? '1950-01-01' : '1950-01-01 00:00:00');

@@ -6,7 +6,7 @@ import {
   readInterval,
 } from '../../times/read-interval.ts';
 import type { SpecialFunction } from '../../tree/bind-context.ts';
-import type { BoundExpression } from '../../tree/bound-tree.ts';
+import { type BoundExpression, literal } from '../../tree/bound-tree.ts';
 import { coerce } from '../../tree/coercion.ts';
 import { foldName } from '../../tree/scope.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
@@ -30,7 +30,7 @@ export function anyIntervalLiteral(text: string, at: SqlPosition): BoundExpressi
 
 function literalOf(parts: IntervalParts | undefined, text: string, at: SqlPosition): BoundExpression {
   if (!parts) throw invalidQuery(`Invalid INTERVAL value '${text}', or one that is not supported`, at);
-  return { kind: 'literal', type: scalar('INTERVAL'), value: intervalText(parts) };
+  return literal('INTERVAL', intervalText(parts));
 }
 
 /** DuckDB text of parts of intervals. The names of BigQuery's parts and DuckDB's are the same, what they count is not always. */
@@ -130,7 +130,7 @@ const makeInterval: SpecialFunction = (context, syntax) => {
   const int64 = scalar('INT64');
   const values = madeOf.map((name): BoundExpression => {
     const value = given.get(name);
-    if (!value) return { kind: 'literal', type: int64, value: '0' };
+    if (!value) return literal('INT64', '0');
     return coerce(context.binder.expression(context, value), int64, value.at);
   });
   const template = 'bq_interval($1 * 12 + $2, $3, $4 * 3600000000 + $5 * 60000000 + $6 * 1000000)';
