@@ -8,7 +8,7 @@ import {
   notNan,
   quantilesWithNulls,
 } from '../functions/functions-aggregate.ts';
-import type { BindContext } from '../tree/bind-context.ts';
+import { type BindContext, bindArguments } from '../tree/bind-context.ts';
 import {
   type BoundAggregate,
   type BoundExpression,
@@ -49,7 +49,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
       call.at,
     );
   const inside = call.over ? context : { ...context, aggregatesRefusedIn: `an argument of ${name}` };
-  const given = call.arguments.map(argument => context.binder.expression(inside, argument));
+  const given = bindArguments(inside, call);
   const having = call.having && context.binder.expression(inside, call.having.expression);
   // DuckDB has only one aggregate with HAVING.
   const extreme = call.having && name === 'ANY_VALUE' ? extremeValueRows[call.having.extreme] : undefined;

@@ -7,13 +7,14 @@ import { isNested } from '../functions/nested-comparison.ts';
 import { operator } from '../functions/operators.ts';
 import { constantFault } from '../functions/texts/constant-fault.ts';
 import { fixedUnits } from '../functions/times/date-parts.ts';
+import { intervalArgument } from '../functions/times/time-arithmetic.ts';
 import {
   warehouseAggregateRows,
   warehouseOptions,
   warehouseRows,
   warehouseRowsByName,
 } from '../functions/warehouse-functions.ts';
-import type { BindContext, Binder, SpecialFunction } from '../tree/bind-context.ts';
+import { type BindContext, type Binder, bindArguments, type SpecialFunction } from '../tree/bind-context.ts';
 import { type BoundExpression, call as boundCall, unsupportedCall } from '../tree/bound-tree.ts';
 import { unify } from '../tree/coercion.ts';
 import { isPlainConstant, letIn } from '../tree/let-in.ts';
@@ -101,7 +102,7 @@ function bindNamed(context: BindContext, call: CallSyntax, name: string): BoundE
   refuseModifiers(call, name);
   if (special) return bindSpecial(context, call, { name, special });
   namedArguments(context, call, warehouseOptions[name] ?? {});
-  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  const values = bindArguments(context, call);
   if (name === 'ARRAY_CONCAT' && values.some(value => value.kind === 'null' && value.type.kind === 'NULL'))
     throw invalidQuery('The argument to ARRAY_CONCAT must be an array type but was NULL', call.at);
   refuseStep(call, name);
@@ -132,10 +133,10 @@ function nestedNullIf(values: readonly BoundExpression[], { at }: CallSyntax): B
 /** The step of an array of dates or times: an INTERVAL, of a part that the type has. */
 function refuseStep({ arguments: [, , step], at }: CallSyntax, name: string): void {
   if (!/^GENERATE_(?:DATE|TIMESTAMP)_ARRAY$/.test(name) || !step) return;
-  if (step.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', step.at);
-  const isClock = step.part in fixedUnits;
-  if (step.part !== 'DAY' && isClock === name.includes('DATE'))
-    throw invalidQuery(`${name} does not support the ${step.part} date part`, at);
+  const { part } = intervalArgument(step);
+  const isClock = part in fixedUnits;
+  if (part !== 'DAY' && isClock === name.includes('DATE'))
+    throw invalidQuery(`${name} does not support the ${part} date part`, at);
 }
 
 function refuseNamed({ named: [first] = [] }: CallSyntax, name: string): void {
@@ -171,7 +172,7 @@ function bindSpecial(
   } catch (error) {
     if (!(error instanceof UnsupportedSql)) throw error;
     namedArguments(remembering, call, warehouseOptions[name] ?? {});
-    const values = call.arguments.map(argument => binder.expression(remembering, argument));
+    const values = bindArguments(remembering, call);
     return { ...bindRow(rows, `function ${name}`, values, call.at), unsupported: error.reason };
   }
 }

@@ -21,7 +21,7 @@ import {
 } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { asComputed } from '../tree/storage.ts';
-import type { Expression, Identifier } from '../tree/syntax-tree.ts';
+import { type Expression, type Identifier, plainCall } from '../tree/syntax-tree.ts';
 import {
   pathSteps,
   type SqlType,
@@ -167,7 +167,7 @@ function pathValue(context: BindContext, parts: readonly Identifier[]): BoundExp
   if (!found) {
     const isClock =
       parts.length === 1 && !first!.quoted && /^current_(timestamp|date|datetime|time)$/i.test(first!.name);
-    if (isClock) return bindCall(context, emptyCall(parts));
+    if (isClock) return bindCall(context, plainCall(parts, []));
     const written = parts.map(part => part.name).join('.');
     const { scope } = context;
     const hint = whereElse(first!.name, columnsInScope(scope), namesInScope(scope));
@@ -184,18 +184,6 @@ function pathValue(context: BindContext, parts: readonly Identifier[]): BoundExp
   }
   if (others.length > 0) throw invalidQuery(`Column name ${second.name} is ambiguous`, second.at);
   return parts.slice(2).reduce(fieldOf, column.value);
-}
-
-function emptyCall(name: readonly Identifier[]) {
-  return {
-    kind: 'call',
-    name,
-    arguments: [],
-    star: false,
-    distinct: false,
-    orderBy: [],
-    at: name[0]!.at,
-  } as const;
 }
 
 /** Shortens a record's type, which may be longer than a message, so that the text after it is shown too. */

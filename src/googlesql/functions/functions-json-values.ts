@@ -1,13 +1,13 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { parseStrictPath } from '../json/json-path.ts';
-import type { BindContext, SpecialFunction } from '../tree/bind-context.ts';
+import { type BindContext, bindArguments, type SpecialFunction } from '../tree/bind-context.ts';
 import { type BoundExpression, call, literal } from '../tree/bound-tree.ts';
 import { coerce } from '../tree/coercion.ts';
 import { letIn } from '../tree/let-in.ts';
 import { invalidQuery, onlyOnWarehouse } from '../tree/sql-error.ts';
 import { asComputed, refuseOuterArray } from '../tree/storage.ts';
 import type { CallSyntax } from '../tree/syntax-tree.ts';
-import { arrayOf, isRange, type SqlType, scalar } from '../tree/types.ts';
+import { arrayOf, kindWithoutText, scalar } from '../tree/types.ts';
 import { constantText, namedArguments, nameOf } from './call-arguments.ts';
 import { bindRow, row } from './function-row.ts';
 
@@ -88,26 +88,16 @@ function asJson(
   // Not a literal, which would be of any type that its text can be read as.
   if (value.kind === 'null') return call('TO_JSON', "'null'", [], text);
   refuseOuterArray(value, 'A conversion to JSON', at);
-  refuseKinds(value.type, at);
+  const kind = kindWithoutText(value.type);
+  if (kind) throw onlyOnWarehouse(`${kind} in JSON`, at);
   const given = asComputed(value);
   return letIn(given, named => call('TO_JSON', `$${form}`, [named], text));
 }
 
-function refuseKinds(type: SqlType, at: SqlPosition): void {
-  if (type.kind === 'ARRAY') refuseKinds(type.element, at);
-  else if (type.kind === 'STRUCT') for (const field of type.fields) refuseKinds(field.type, at);
-  else if (type.kind === 'INTERVAL' || isRange(type.kind) || type.kind === 'BIGNUMERIC')
-    throw onlyOnWarehouse(`${type.kind} in JSON`, at);
-}
-
 const asValue = (of: BoundExpression): BoundExpression => call('JSON', 'cast($1 as json)', [of], json);
 
-function boundAll(context: BindContext, syntax: CallSyntax): readonly BoundExpression[] {
-  return syntax.arguments.map(argument => context.binder.expression(context, argument));
-}
-
 function toJson(...[context, syntax]: Parameters<SpecialFunction>): BoundExpression {
-  const [value, ...others] = boundAll(context, syntax);
+  const [value, ...others] = bindArguments(context, syntax);
   if (!value || others.length > 0) throw noSignature(syntax);
   const { stringify_wide_numbers: wide } = namedArguments(context, syntax, {
     stringify_wide_numbers: scalar('BOOL'),
@@ -121,7 +111,7 @@ function toJson(...[context, syntax]: Parameters<SpecialFunction>): BoundExpress
 }
 
 function toJsonString(...[context, syntax]: Parameters<SpecialFunction>): BoundExpression {
-  const [value, second, ...others] = boundAll(context, syntax);
+  const [value, second, ...others] = bindArguments(context, syntax);
   if (!value || others.length > 0) throw noSignature(syntax);
   const { pretty_print: named } = namedArguments(context, syntax, { pretty_print: scalar('BOOL') });
   const pretty = second ? coerce(second, scalar('BOOL'), syntax.at) : named;
@@ -137,7 +127,7 @@ function toJsonString(...[context, syntax]: Parameters<SpecialFunction>): BoundE
 
 function jsonArray(...[context, syntax]: Parameters<SpecialFunction>): BoundExpression {
   namedArguments(context, syntax, {});
-  const values = boundAll(context, syntax).map(value => asJson(value, 'jsonValue', syntax.at));
+  const values = bindArguments(context, syntax).map(value => asJson(value, 'jsonValue', syntax.at));
   return asValue(
     call(
       'JSON_ARRAY',
@@ -150,7 +140,7 @@ function jsonArray(...[context, syntax]: Parameters<SpecialFunction>): BoundExpr
 
 function jsonObject(...[context, syntax]: Parameters<SpecialFunction>): BoundExpression {
   namedArguments(context, syntax, {});
-  const values = boundAll(context, syntax);
+  const values = bindArguments(context, syntax);
   const [names, contents] = values;
   if (names?.type.kind === 'ARRAY') {
     if (values.length !== 2 || contents?.type.kind !== 'ARRAY') throw noSignature(syntax, values);
@@ -283,7 +273,7 @@ function jsonStripNulls(...[context, syntax]: Parameters<SpecialFunction>): Boun
 function jsonKeys(...[context, syntax]: Parameters<SpecialFunction>): BoundExpression {
   const { mode = textLiteral('strict') } = namedArguments(context, syntax, { mode: text });
   const value = jsonArgument(context, syntax);
-  const [, second, ...others] = boundAll(context, syntax);
+  const [, second, ...others] = bindArguments(context, syntax);
   if (others.length > 0) throw noSignature(syntax);
   const depth = second ? coerce(second, scalar('INT64'), syntax.at) : unlimitedDepth;
   return call('JSON_KEYS', 'bq_json_keys($1, $2, $3)', [value, depth, mode], arrayOf(text));
@@ -302,7 +292,7 @@ function floatOfJson(...[context, syntax]: Parameters<SpecialFunction>): BoundEx
 
 function parseJsonAs(...[context, syntax]: Parameters<SpecialFunction>): BoundExpression {
   const { wide_number_mode: mode } = namedArguments(context, syntax, { wide_number_mode: text });
-  const values = boundAll(context, syntax);
+  const values = bindArguments(context, syntax);
   const parsed = bindRow(
     [row('PARSE_JSON(STRING) JSON', 'cast(bq_parse_json($1) as json)')],
     'function PARSE_JSON',

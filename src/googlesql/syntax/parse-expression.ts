@@ -1,11 +1,12 @@
-import type {
-  CallSyntax,
-  Expression,
-  FrameBound,
-  OrderItem,
-  Query,
-  WindowFrame,
-  WindowSpec,
+import {
+  type CallSyntax,
+  type Expression,
+  type FrameBound,
+  type OrderItem,
+  plainCall,
+  type Query,
+  type WindowFrame,
+  type WindowSpec,
 } from '../tree/syntax-tree.ts';
 import type { ExpressionParser, QueryRule } from './expression-parser.ts';
 import { createPrimaryParser } from './parse-primary.ts';
@@ -195,22 +196,12 @@ export function createExpressionParser(cursor: TokenCursor, query: QueryRule): E
   }
 
   function call(name: CallSyntax['name'], first?: Expression): CallSyntax {
-    const { at } = name[0]!;
     if (first && name[0]!.name.toUpperCase() === 'GROUPING')
-      cursor.fail('Function GROUPING does not support chained function calls', at);
+      cursor.fail('Function GROUPING does not support chained function calls', name[0]!.at);
     cursor.needSymbol('(');
     if (!first && cursor.takeSymbol('*')) {
       cursor.needSymbol(')');
-      return {
-        kind: 'call',
-        name,
-        arguments: [],
-        star: true,
-        distinct: false,
-        orderBy: [],
-        over: over(),
-        at,
-      };
+      return { ...plainCall(name, []), star: true, over: over() };
     }
     const distinct = cursor.takeKeyword('DISTINCT');
     const named: NonNullable<CallSyntax['named']>[number][] = [];
@@ -222,20 +213,7 @@ export function createExpressionParser(cursor: TokenCursor, query: QueryRule): E
     const orderBy = cursor.takeKeyword('ORDER', 'BY') ? orderItems() : [];
     const limit = cursor.takeKeyword('LIMIT') ? expression() : undefined;
     cursor.needSymbol(')');
-    return {
-      kind: 'call',
-      name,
-      arguments: values,
-      named,
-      star: false,
-      distinct,
-      nulls,
-      having,
-      orderBy,
-      limit,
-      over: over(),
-      at,
-    };
+    return { ...plainCall(name, values), named, distinct, nulls, having, orderBy, limit, over: over() };
   }
 
   /** An argument by position; one with a name goes among `named`. */
@@ -294,17 +272,7 @@ export function createExpressionParser(cursor: TokenCursor, query: QueryRule): E
   /** `x COLLATE 'und:ci'` in ORDER BY: the function COLLATE. */
   function collated(value: Expression): Expression {
     if (!cursor.isKeyword('COLLATE')) return value;
-    const name = cursor.anyIdentifier();
-    const { at } = name;
-    return {
-      kind: 'call',
-      name: [name],
-      arguments: [value, primary()],
-      star: false,
-      distinct: false,
-      orderBy: [],
-      at,
-    };
+    return plainCall([cursor.anyIdentifier()], [value, primary()]);
   }
 
   function orderItems(): readonly OrderItem[] {

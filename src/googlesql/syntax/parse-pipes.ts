@@ -81,8 +81,7 @@ export function parsePipes(cursor: TokenCursor, parts: PipeParts): readonly Pipe
   function list<Item>(item: () => Item): Item[] {
     const items = [item()];
     while (cursor.takeSymbol(',')) {
-      if (cursor.isSymbol('|>') || cursor.isSymbol(')') || cursor.isSymbol(';')) break;
-      if (cursor.peek().kind === 'end') break;
+      if (cursor.endsQuery()) break;
       items.push(item());
     }
     return items;
@@ -109,7 +108,7 @@ export function parsePipes(cursor: TokenCursor, parts: PipeParts): readonly Pipe
 
   function aggregate(at: Expression['at']): PipeOperator {
     const items: AggregateItem[] = [];
-    while (!startsGroupBy() && !endsOperator()) {
+    while (!startsGroupBy() && !cursor.endsQuery()) {
       items.push({ ...named(expressions.expression()), order: orderSuffix() });
       if (!cursor.takeSymbol(',')) break;
     }
@@ -128,12 +127,6 @@ export function parsePipes(cursor: TokenCursor, parts: PipeParts): readonly Pipe
 
   function startsGroupBy(): boolean {
     return cursor.isKeyword('GROUP', 'BY') || cursor.isKeyword('GROUP', 'AND', 'ORDER', 'BY');
-  }
-
-  function endsOperator(): boolean {
-    return (
-      cursor.isSymbol('|>') || cursor.isSymbol(')') || cursor.isSymbol(';') || cursor.peek().kind === 'end'
-    );
   }
 
   function named(expression: Expression): Pick<AggregateItem, 'expression' | 'alias'> {

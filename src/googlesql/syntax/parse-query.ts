@@ -178,8 +178,7 @@ function createQueryParser(cursor: TokenCursor): () => Query {
   }
 
   function endsList(): boolean {
-    if (cursor.isSymbol(')') || cursor.isSymbol(';') || cursor.peek().kind === 'end') return true;
-    if (cursor.isSymbol('|>')) return true;
+    if (cursor.endsQuery()) return true;
     if (['FROM', 'ORDER', 'LIMIT', 'WINDOW'].some(word => cursor.isKeyword(word))) return true;
     return startsSetOperator([0, 1, 2].map(ahead => cursor.peek(ahead).keyword));
   }

@@ -65,6 +65,9 @@ export function createTokenCursor(text: string, maxTokens?: number) {
       ['SELECT', 'WITH', 'FROM'].includes(peek(ahead).keyword) &&
       !(peek(ahead).keyword === 'WITH' && isSymbol('(', ahead + 1)),
 
+    /** Whether a query or pipe operator must end here. */
+    endsQuery: (): boolean => peek().kind === 'end' || ['|>', ')', ';'].some(symbol => isSymbol(symbol)),
+
     needKeyword(word: string): void {
       if (!takeKeyword(word)) unexpected(`keyword ${word}`);
     },

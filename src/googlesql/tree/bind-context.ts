@@ -105,6 +105,11 @@ export type BindContext = {
 /** Binds a function for which the types of arguments are not enough: with a date part, a format or a pattern as constant text. */
 export type SpecialFunction = (context: BindContext, call: CallSyntax) => BoundExpression;
 
+/** Binds the arguments of a call by position. */
+export function bindArguments(context: BindContext, call: CallSyntax): readonly BoundExpression[] {
+  return call.arguments.map(argument => context.binder.expression(context, argument));
+}
+
 /** Maximum columns in a statement, over all its SELECT lists and FROM items. */
 const maxStatementColumns = 20_000;
 

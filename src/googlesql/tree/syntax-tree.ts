@@ -53,6 +53,12 @@ export type CallSyntax = {
   readonly at: SqlPosition;
 };
 
+/** A call with arguments by position alone. */
+export function plainCall(name: CallSyntax['name'], values: readonly Expression[]): CallSyntax {
+  const { at } = name[0]!;
+  return { kind: 'call', name, arguments: values, star: false, distinct: false, orderBy: [], at };
+}
+
 export type SubscriptMode = 'BARE' | 'OFFSET' | 'SAFE_OFFSET' | 'ORDINAL' | 'SAFE_ORDINAL';
 
 export type Expression = { readonly at: SqlPosition } & (

@@ -64,6 +64,15 @@ export function typeName(type: SqlType): string {
   }
 }
 
+/**
+ * The first kind of scalar in a type of which the printer writes no text, for JSON or FORMAT; undefined if it writes the whole type.
+ */
+export function kindWithoutText(type: SqlType): ScalarKind | undefined {
+  if (type.kind === 'ARRAY') return kindWithoutText(type.element);
+  if (type.kind === 'STRUCT') return type.fields.map(field => kindWithoutText(field.type)).find(Boolean);
+  return type.kind === 'INTERVAL' || type.kind === 'BIGNUMERIC' || isRange(type.kind) ? type.kind : undefined;
+}
+
 const writtenName = (name: string) =>
   /^[a-z_]\w*$/i.test(name) ? name : `\`${name.replaceAll('`', '\\`')}\``;
 

@@ -6,7 +6,7 @@ import { letIn } from '../../tree/let-in.ts';
 import { concatOperands } from '../../tree/quote-text.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import { asComputed, refuseOuterArray } from '../../tree/storage.ts';
-import { isRange, type ScalarKind, type SqlType, scalar, typeName } from '../../tree/types.ts';
+import { kindWithoutText, type ScalarKind, scalar, typeName } from '../../tree/types.ts';
 import { maxFormatWidth } from '../../values/number-formats.ts';
 import { constantText } from '../call-arguments.ts';
 
@@ -148,14 +148,8 @@ function asText(value: BoundExpression, letter: string, at: SqlPosition): BoundE
   if (letter === 'p') return formatCall('cast($1 as varchar)', [value]);
   if (letter === 'P') return formatCall('bq_json_pretty(cast($1 as varchar))', [value]);
   if (value.kind === 'null') return literal('STRING', 'NULL');
-  refuseKinds(value.type, at);
+  const kind = kindWithoutText(value.type);
+  if (kind) throw invalidQuery(`FORMAT is not supported for ${kind}`, at);
   const given = asComputed(value);
   return letIn(given, named => formatCall(letter === 't' ? '$sqlText' : '$sqlLiteral', [named]));
-}
-
-function refuseKinds(type: SqlType, at: SqlPosition): void {
-  if (type.kind === 'ARRAY') refuseKinds(type.element, at);
-  else if (type.kind === 'STRUCT') for (const field of type.fields) refuseKinds(field.type, at);
-  else if (type.kind === 'INTERVAL' || isRange(type.kind) || type.kind === 'BIGNUMERIC')
-    throw invalidQuery(`FORMAT is not supported for ${type.kind}`, at);
 }

@@ -1,5 +1,5 @@
 import type { SqlPosition } from '../../../base/errors.ts';
-import { type BindContext, isCallers, type SpecialFunction } from '../../tree/bind-context.ts';
+import { type BindContext, bindArguments, isCallers, type SpecialFunction } from '../../tree/bind-context.ts';
 import { type BoundExpression, call as boundCall, literal } from '../../tree/bound-tree.ts';
 import { concatenable } from '../../tree/coercion.ts';
 import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
@@ -87,7 +87,7 @@ export const stringFunctions: Readonly<Record<string, SpecialFunction>> = {
 
 /** Values of other types are cast; BYTES are joined with BYTES only. */
 function concat(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
-  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  const values = bindArguments(context, call);
   return bindRow(concatRows, 'function CONCAT', concatenable(values, call.at), call.at);
 }
 
@@ -97,7 +97,7 @@ const concatRows = [row('CONCAT(STRING...) STRING', '($||)'), row('CONCAT(BYTES.
 
 /** A constant pattern is checked here; a calculated one is checked when the query runs. */
 function regexpContains(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
-  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  const values = bindArguments(context, call);
   const bound = bindRow(containsRow, 'function REGEXP_CONTAINS', values, call.at);
   if (bound.kind !== 'call') return bound;
   const [text, pattern] = bound.arguments;
@@ -146,7 +146,7 @@ function regexpFunction(name: string, rows: typeof extractRow): SpecialFunction 
         `Regular expression has more than one capturing group: ${shortened(pattern)}`,
         call.at,
       );
-    const values = call.arguments.map(argument => context.binder.expression(context, argument));
+    const values = bindArguments(context, call);
     const group = literal('INT64', String(groups));
     const mayTakeNoPart = groups === 1 && /\)[?*{]|\|/.test(pattern);
     // `regexp_matches` must not be used to test for a match, see `keptFromOptimiser`.
@@ -180,7 +180,7 @@ function dynamicCall(
   name: string,
   rows: readonly FunctionRow[],
 ): BoundExpression {
-  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  const values = bindArguments(context, call);
   const [, pattern] = values;
   if (pattern?.kind === 'literal') checkPatternSize(context, pattern.value, call.at);
   return bindRow(rows, `function ${name}`, values, call.at);
@@ -203,7 +203,7 @@ function regexpReplace(...[context, call]: Parameters<SpecialFunction>): BoundEx
     pattern,
   );
   if (wrong !== undefined) throw invalidQuery(`Invalid REGEXP_REPLACE replacement: ${wrong}`, call.at);
-  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  const values = bindArguments(context, call);
   return bindRow(replaceRow, 'function REGEXP_REPLACE', values, call.at);
 }
 

@@ -1,4 +1,4 @@
-import type { SpecialFunction } from '../../tree/bind-context.ts';
+import { bindArguments, type SpecialFunction } from '../../tree/bind-context.ts';
 import { type BoundExpression, call as boundCall, literal } from '../../tree/bound-tree.ts';
 import { coerce } from '../../tree/coercion.ts';
 import { letIn } from '../../tree/let-in.ts';
@@ -42,7 +42,7 @@ export const textFunctions: Readonly<Record<string, SpecialFunction>> = {
   NORMALIZE: normalization('NORMALIZE', 'bq_normalize'),
   NORMALIZE_AND_CASEFOLD: normalization('NORMALIZE_AND_CASEFOLD', 'bq_normalize_and_casefold'),
   EDIT_DISTANCE(context, call) {
-    const values = call.arguments.map(argument => context.binder.expression(context, argument));
+    const values = bindArguments(context, call);
     const { max_distance: most = unlimitedDistance } = namedArguments(context, call, {
       max_distance: scalar('INT64'),
     });
@@ -82,7 +82,7 @@ const searchedKinds: ReadonlySet<string> = new Set([
 /** The type alone: a value that would fail is not calculated, but an aggregate still makes its query one of groups. */
 function typeOf(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
   namedArguments(context, call, {});
-  const [value, ...others] = call.arguments.map(argument => context.binder.expression(context, argument));
+  const [value, ...others] = bindArguments(context, call);
   if (!value || others.length > 0) throw invalidQuery('No matching signature for function TYPEOF', call.at);
   // Not a literal, which would be of any type that its text can be read as.
   const name = inTemplate(quoteText(typeName(settledType(value.type))));

@@ -12,7 +12,7 @@ import {
   timeCall,
   utc,
 } from './time-arguments.ts';
-import { intervalCount } from './time-arithmetic.ts';
+import { intervalArgument, intervalCount } from './time-arithmetic.ts';
 
 /** TIME_…, LAST_DAY with a part, and …_BUCKET. */
 export const clockFunctions: Readonly<Record<string, SpecialFunction>> = {
@@ -47,8 +47,7 @@ function clockPart(part: string, name: string, { at }: Syntax): string {
 function shift(name: string, sign: '+' | '-'): SpecialFunction {
   return (context, syntax) => {
     arity(syntax, 2, 2);
-    const interval = syntax.arguments[1]!;
-    if (interval.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', interval.at);
+    const interval = intervalArgument(syntax.arguments[1]!);
     const value = argument(context, syntax, 0, 'TIME');
     const unit = fixedUnits[clockPart(interval.part, name, syntax)]!;
     // Whole days change nothing.
@@ -82,8 +81,7 @@ function lastDay(...[context, syntax]: Parameters<SpecialFunction>) {
 function bucket(named: DayKind): SpecialFunction {
   return (context, syntax) => {
     arity(syntax, 2, 3);
-    const interval = syntax.arguments[1]!;
-    if (interval.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', interval.at);
+    const interval = intervalArgument(syntax.arguments[1]!);
     const isCalendar = !(interval.part in fixedUnits) && interval.part !== 'WEEK';
     // DuckDB's buckets of months begin with a month, wherever they are counted from.
     if (isCalendar) throw onlyOnWarehouse(`${named}_BUCKET for intervals of ${interval.part}`, syntax.at);

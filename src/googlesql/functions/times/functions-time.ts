@@ -1,4 +1,4 @@
-import type { BindContext, SpecialFunction } from '../../tree/bind-context.ts';
+import { type BindContext, bindArguments, type SpecialFunction } from '../../tree/bind-context.ts';
 import type { BoundExpression } from '../../tree/bound-tree.ts';
 import { cast, coerce } from '../../tree/coercion.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
@@ -111,9 +111,8 @@ function asInstant(value: BoundExpression, kind: string, { at }: CallSyntax): Bo
 }
 
 function fromParts(context: BindContext, syntax: CallSyntax, kind: string): BoundExpression {
-  const values = syntax.arguments.map(a => context.binder.expression(context, a));
-  const rows = timeRows.filter(r => r.name === kind);
-  return bindRow(rows, `function ${kind}`, values, syntax.at);
+  const rows = timeRows.filter(({ name }) => name === kind);
+  return bindRow(rows, `function ${kind}`, bindArguments(context, syntax), syntax.at);
 }
 
 function truncation(named: DayKind): SpecialFunction {

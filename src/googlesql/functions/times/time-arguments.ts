@@ -6,6 +6,7 @@ import { coerce, coercionCost } from '../../tree/coercion.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import type { CallSyntax } from '../../tree/syntax-tree.ts';
 import { type ScalarKind, scalar, typeName } from '../../tree/types.ts';
+import { nameOf } from '../call-arguments.ts';
 
 /** A call with this DuckDB template, of a scalar type. */
 export function timeCall(
@@ -24,8 +25,10 @@ export function timeCall(
 export function arity(syntax: CallSyntax, from: number, to: number): void {
   const count = syntax.arguments.length;
   if (count >= from && count <= to && !syntax.named?.length) return;
-  const name = syntax.name.at(-1)?.name.toUpperCase();
-  throw invalidQuery(`No matching signature for function ${name} with ${count} arguments`, syntax.at);
+  throw invalidQuery(
+    `No matching signature for function ${nameOf(syntax)} with ${count} arguments`,
+    syntax.at,
+  );
 }
 
 /** An argument of a given type; DATE and literals widen as everywhere. */
@@ -46,9 +49,8 @@ export function asArgument(
   kind: ScalarKind,
 ): BoundExpression {
   if (coercionCost(value, scalar(kind)) === undefined) {
-    const name = syntax.name.at(-1)?.name.toUpperCase();
     throw invalidQuery(
-      `No matching signature for function ${name}: argument ${index + 1} is ${typeName(value.type)}, expected ${kind}`,
+      `No matching signature for function ${nameOf(syntax)}: argument ${index + 1} is ${typeName(value.type)}, expected ${kind}`,
       syntax.arguments[index]!.at,
     );
   }

@@ -11,8 +11,7 @@ import { argumentsOfOneKind, arity, type DayKind, timeCall, utc } from './time-a
 export function shift(named: DayKind, sign: '+' | '-'): SpecialFunction {
   return (context, syntax) => {
     arity(syntax, 2, 2);
-    const interval = syntax.arguments[1]!;
-    if (interval.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', interval.at);
+    const interval = intervalArgument(syntax.arguments[1]!);
     const { kind, values, isDate } = argumentsOfOneKind(context, syntax, [0], named);
     if (isDate && interval.part in fixedUnits && interval.part !== 'DAY')
       throw invalidQuery(
@@ -53,11 +52,19 @@ export function difference(named: DayKind): SpecialFunction {
   };
 }
 
+type IntervalSyntax = Extract<Expression, { kind: 'interval' }>;
+
+/**
+ * The argument of a call that must be written as an INTERVAL.
+ * @throws GatewayError `invalid_query`
+ */
+export function intervalArgument(argument: Expression): IntervalSyntax {
+  if (argument.kind !== 'interval') throw invalidQuery('Expected INTERVAL expression', argument.at);
+  return argument;
+}
+
 /** How many units an INTERVAL has: an INT64, or digits in a literal. */
-export function intervalCount(
-  context: BindContext,
-  interval: Extract<Expression, { kind: 'interval' }>,
-): BoundExpression {
+export function intervalCount(context: BindContext, interval: IntervalSyntax): BoundExpression {
   const count = context.binder.expression(context, interval.of);
   const isDigits =
     count.kind === 'literal' && count.type.kind === 'STRING' && /^\s*[+-]?\d+\s*$/.test(count.value);
