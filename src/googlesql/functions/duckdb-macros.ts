@@ -1,9 +1,6 @@
 import { plainTemporalPatterns } from '../times/read-temporal.ts';
+import { maxElements, maxOutputLength } from '../values/engine-function.ts';
 import { intervalMacros, rangeMacros } from './times/interval-macros.ts';
-
-/** Most elements of a generated array, and most characters of a generated text: BigQuery's own limits. */
-const maxElements = 1_048_575;
-const maxCharacters = 1_048_576;
 
 /** Letters that become several; DuckDB maps letter by letter. */
 const longUpper = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code))
@@ -201,8 +198,8 @@ const macros: Readonly<Record<string, string>> = {
   // DuckDB reverses what looks like one character: a letter and its accents stay together there.
   'bq_reverse(x)':
     "case when strlen(x) = length(x) then reverse(x) else array_to_string(list_reverse(string_split(x, '')), '') end",
-  'bq_repeat(x, n)': `case when n < 0 then bq_fail_text('Second argument (repeat count) for REPEAT cannot be negative') when n * strlen(x) > ${maxCharacters} then bq_fail_text('Output of REPEAT exceeds max allowed output size of 1MB') else repeat(cast(x as varchar), n) end`,
-  'bq_replace(x, a, b)': `case when a = '' and b is not null then x when strlen(x) * strlen(b) > ${maxCharacters} and strlen(x) + (strlen(x) - strlen(replace(x, a, ''))) // strlen(a) * (strlen(b) - strlen(a)) > ${maxCharacters} then bq_fail_text('Output of REPLACE exceeds max allowed output size of 1MB') else replace(x, a, b) end`,
+  'bq_repeat(x, n)': `case when n < 0 then bq_fail_text('Second argument (repeat count) for REPEAT cannot be negative') when n * strlen(x) > ${maxOutputLength} then bq_fail_text('Output of REPEAT exceeds max allowed output size of 1MB') else repeat(cast(x as varchar), n) end`,
+  'bq_replace(x, a, b)': `case when a = '' and b is not null then x when strlen(x) * strlen(b) > ${maxOutputLength} and strlen(x) + (strlen(x) - strlen(replace(x, a, ''))) // strlen(a) * (strlen(b) - strlen(a)) > ${maxOutputLength} then bq_fail_text('Output of REPLACE exceeds max allowed output size of 1MB') else replace(x, a, b) end`,
   'bq_decode_base64(x)':
     "case when regexp_full_match(x, '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?') then from_base64(x || repeat('=', (4 - length(x) % 4) % 4)) when x is not null then encode(bq_fail_text('Failed to decode invalid base64 string')) end",
   // White space is passed over, and the padding may lack.
@@ -214,8 +211,8 @@ const macros: Readonly<Record<string, string>> = {
     "case when n < 0 then bq_fail_text('Second argument in LEFT() cannot be negative') else left(x, case when n > 4294967295 then 4294967295 else n end) end",
   'bq_right(x, n)':
     "case when n < 0 then bq_fail_text('Second argument in RIGHT() cannot be negative') else right(x, case when n > 4294967295 then 4294967295 else n end) end",
-  'bq_lpad(x, n, p)': `case when n < 0 then bq_fail_text('Second argument (output size) for LPAD/RPAD cannot be negative') when n > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') when p = '' and x is not null then bq_fail_text('Third argument (pad pattern) for LPAD/RPAD cannot be empty') when n * 4 > ${maxCharacters} and strlen(lpad(x, cast(n as integer), p)) > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') else lpad(x, cast(n as integer), p) end`,
-  'bq_rpad(x, n, p)': `case when n < 0 then bq_fail_text('Second argument (output size) for LPAD/RPAD cannot be negative') when n > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') when p = '' and x is not null then bq_fail_text('Third argument (pad pattern) for LPAD/RPAD cannot be empty') when n * 4 > ${maxCharacters} and strlen(rpad(x, cast(n as integer), p)) > ${maxCharacters} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') else rpad(x, cast(n as integer), p) end`,
+  'bq_lpad(x, n, p)': `case when n < 0 then bq_fail_text('Second argument (output size) for LPAD/RPAD cannot be negative') when n > ${maxOutputLength} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') when p = '' and x is not null then bq_fail_text('Third argument (pad pattern) for LPAD/RPAD cannot be empty') when n * 4 > ${maxOutputLength} and strlen(lpad(x, cast(n as integer), p)) > ${maxOutputLength} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') else lpad(x, cast(n as integer), p) end`,
+  'bq_rpad(x, n, p)': `case when n < 0 then bq_fail_text('Second argument (output size) for LPAD/RPAD cannot be negative') when n > ${maxOutputLength} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') when p = '' and x is not null then bq_fail_text('Third argument (pad pattern) for LPAD/RPAD cannot be empty') when n * 4 > ${maxOutputLength} and strlen(rpad(x, cast(n as integer), p)) > ${maxOutputLength} then bq_fail_text('Output of LPAD/RPAD exceeds max allowed output size of 1MB') else rpad(x, cast(n as integer), p) end`,
   'bq_pattern(p)': String.raw`case when regexp_matches(p, '(?s).\^|\$.|\\[Az]') then '()' || p else p end`,
   'bq_regexp_extract(x, p, g)': 'case when regexp_matches(x, p) then regexp_extract(x, p, g) end',
   'bq_regexp_extract_all(x, p, g)':

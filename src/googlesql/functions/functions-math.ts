@@ -2,7 +2,7 @@ import type { BoundExpression } from '../tree/bound-tree.ts';
 import { type FunctionRow, row, unsupported, type Variant } from './function-row.ts';
 import { constantNumber } from './magnitude.ts';
 
-/** What `numbers/functions-numeric.ts` answers for NUMERIC. */
+/** Functions with exact rows for NUMERIC in `functions-numeric.ts`. */
 const exactNumeric: ReadonlySet<string> = new Set([
   ...['FLOOR', 'CEIL', 'CEILING', 'TRUNC', 'ROUND', 'SQRT', 'MOD', 'DIV'],
   ...['SAFE_DIVIDE', 'SAFE_ADD', 'SAFE_SUBTRACT', 'SAFE_MULTIPLY'],

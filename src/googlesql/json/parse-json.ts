@@ -90,12 +90,15 @@ function keepNumbers(
   return typeof read === 'number' ? new JsonNumber(source) : read;
 }
 
+/** Compares texts by their UTF-8, as BigQuery orders the names of members. */
+export const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
 /** A value as JSON text in BigQuery's spelling. */
 export function writeJson(value: unknown): string {
   if (value instanceof JsonNumber) return value.text;
   if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  const members = Object.entries(value).sort(([a], [b]) => compareBytes(a, b));
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${writeJson(member)}`).join(',')}}`;
 }
 

@@ -1,7 +1,4 @@
-import type { EngineFunctions } from './engine-function.ts';
-
-/** Most elements of a generated array: BigQuery's limit. */
-const maxElements = 1_048_575;
+import { type EngineFunctions, maxElements } from './engine-function.ts';
 
 /** Arrays of numbers, which DuckDB generates of integers only. */
 export const arrayValues: EngineFunctions = {

@@ -1,9 +1,6 @@
-import type { EngineFunctions } from './engine-function.ts';
+import { type EngineFunctions, maxOutputLength } from './engine-function.ts';
 
-/** Most bytes of what is made: as for texts. */
-const maxBytes = 1_048_576;
-
-/** Most bytes of many that are joined. */
+/** Maximum bytes that joining makes. */
 const maxJoined = 16_000_000;
 
 const [anything, anyByte, backslash] = [...Buffer.from('%_\\')];
@@ -31,7 +28,7 @@ export const byteValues: EngineFunctions = {
   'bq_bytes_replace(BYTES, BYTES, BYTES) BYTES': (bytes: Uint8Array, from: Uint8Array, to: Uint8Array) => {
     if (from.length === 0) return bytes;
     const parts = text(bytes).split(text(from));
-    if (bytes.length + (parts.length - 1) * to.length > maxBytes)
+    if (bytes.length + (parts.length - 1) * to.length > maxOutputLength)
       throw new Error('REPLACE output is too long');
     return raw(parts.join(text(to)));
   },
@@ -49,7 +46,7 @@ export const byteValues: EngineFunctions = {
   'bq_bytes_reverse(BYTES) BYTES': (bytes: Uint8Array) => bytes.toReversed(),
   'bq_bytes_repeat(BYTES, INT64) BYTES': (bytes: Uint8Array, count: bigint) => {
     if (count < 0n) throw new Error('Second argument in REPEAT() cannot be negative');
-    if (count * BigInt(bytes.length) > BigInt(maxBytes)) throw new Error('REPEAT output is too long');
+    if (count * BigInt(bytes.length) > BigInt(maxOutputLength)) throw new Error('REPEAT output is too long');
     return raw(text(bytes).repeat(Number(count)));
   },
   'bq_bytes_lpad(BYTES, INT64, BYTES) BYTES': (bytes: Uint8Array, length: bigint, pattern: Uint8Array) =>
@@ -93,7 +90,8 @@ function pad(
   pattern: Uint8Array,
   join: (padding: Uint8Array) => Uint8Array,
 ): Uint8Array {
-  if (length < 0n || length > BigInt(maxBytes)) throw new Error('The length of a padding is out of range');
+  if (length < 0n || length > BigInt(maxOutputLength))
+    throw new Error('The length of a padding is out of range');
   if (pattern.length === 0) throw new Error('The pattern of a padding must not be empty');
   const missing = Number(length) - bytes.length;
   if (missing <= 0) return bytes.slice(0, Number(length));

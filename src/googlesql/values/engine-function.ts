@@ -1,3 +1,12 @@
+/** Maximum characters or bytes of a value that a function makes. BigQuery's own limit. */
+export const maxOutputLength = 1_048_576;
+
+/** Maximum elements of an array that a function makes. BigQuery's own limit. */
+export const maxElements = 1_048_575;
+
+/** Maximum characters of the format of a CAST: what BigQuery's FORMAT takes. */
+export const maxFormatLength = 1_048_576;
+
 /** A type of DuckDB that goes in or comes out: NUMERIC as a whole number of billionths, BYTES as they are. */
 export type ValueType =
   | 'STRING'

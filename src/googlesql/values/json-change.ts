@@ -1,5 +1,5 @@
 import { writeJsonString } from '../json/json-string.ts';
-import { JsonNumber, readJson, writeJson } from '../json/parse-json.ts';
+import { compareBytes, JsonNumber, readJson, writeJson } from '../json/parse-json.ts';
 import type { EngineFunctions } from './engine-function.ts';
 
 /** A member's name, or a position. */
@@ -26,7 +26,7 @@ export const jsonChange: EngineFunctions = {
       if (name === null) throw new Error('Invalid input to JSON_OBJECT: A key cannot be NULL');
       if (!members.has(name)) members.set(name, values[i]!);
     }
-    const sorted = [...members].sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    const sorted = [...members].sort(([a], [b]) => compareBytes(a, b));
     return checked(`{${sorted.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`);
   },
   'bq_json_set(STRING, STRING, STRING, BOOL) STRING': (
@@ -87,7 +87,7 @@ export const jsonChange: EngineFunctions = {
       throw new Error(`Invalid JSON mode specified: ${mode}`);
     const found = new Set<string>();
     collectKeys(readJson(text), '', { left: Number(depth), mode: mode.toLowerCase(), found, inArray: false });
-    return [...found].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    return [...found].sort(compareBytes);
   },
 };
 

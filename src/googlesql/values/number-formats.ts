@@ -1,8 +1,6 @@
-import type { EngineFunctions } from './engine-function.ts';
+import { type EngineFunctions, maxOutputLength } from './engine-function.ts';
 import { fractionOf } from './float-values.ts';
-
-/** Most characters that one element of FORMAT makes: BigQuery's own limit. */
-export const maxFormatWidth = 1_048_576;
+import { numericOne } from './numeric-values.ts';
 
 /** Digits after the point that a FLOAT64 or a NUMERIC may have; behind them are zeros. */
 const maxDigits = 1100;
@@ -64,7 +62,7 @@ export const numberFormats: EngineFunctions = {
     precision: bigint,
     x: bigint,
   ) =>
-    formatted({ numerator: x < 0n ? -x : x, denominator: 1_000_000_000n, halvesToEven: false }, x < 0n, {
+    formatted({ numerator: x < 0n ? -x : x, denominator: numericOne, halvesToEven: false }, x < 0n, {
       flags,
       width,
       precision,
@@ -177,9 +175,9 @@ function padded(
 }
 
 function limited(count: bigint): number {
-  if (count > BigInt(maxFormatWidth))
+  if (count > BigInt(maxOutputLength))
     throw new Error(
-      `Width ${count} exceeds the maximum supported output width of FORMAT. Limit: ${maxFormatWidth}`,
+      `Width ${count} exceeds the maximum supported output width of FORMAT. Limit: ${maxOutputLength}`,
     );
   return Number(count);
 }

@@ -2,23 +2,23 @@ import { trimSpaces } from './casts/trim-spaces.ts';
 import type { EngineFunctions } from './engine-function.ts';
 import { fractionOf } from './float-values.ts';
 
-/** NUMERIC is a whole number of billionths, of at most 38 digits. */
-const one = 1_000_000_000n;
+/** The NUMERIC 1: NUMERIC is a whole number of billionths, of at most 38 digits. */
+export const numericOne = 1_000_000_000n;
 const greatest = 10n ** 38n - 1n;
 
 /** Arithmetic of NUMERIC that DuckDB has in FLOAT64 only: exact, rounded once, halves away from zero. */
 export const numericValues: EngineFunctions = {
   'bq_numeric_multiply(NUMERIC, NUMERIC) NUMERIC': (a: bigint, b: bigint) =>
-    checked(divideRounded(a * b, one), () => `${numericText(a)} * ${numericText(b)}`),
+    checked(divideRounded(a * b, numericOne), () => `${numericText(a)} * ${numericText(b)}`),
   'bq_numeric_divide(NUMERIC, NUMERIC) NUMERIC': (a: bigint, b: bigint) => {
     const call = () => `${numericText(a)} / ${numericText(b)}`;
     refuseZero(b, call);
-    return checked(divideRounded(a * one, b), call);
+    return checked(divideRounded(a * numericOne, b), call);
   },
   'bq_numeric_div(NUMERIC, NUMERIC) NUMERIC': (a: bigint, b: bigint) => {
     const call = () => `DIV(${numericText(a)}, ${numericText(b)})`;
     refuseZero(b, call);
-    return checked((a / b) * one, call);
+    return checked((a / b) * numericOne, call);
   },
   'bq_numeric_mod(NUMERIC, NUMERIC) NUMERIC': (a: bigint, b: bigint) => {
     refuseZero(b, () => `MOD(${numericText(a)}, ${numericText(b)})`);
@@ -26,9 +26,9 @@ export const numericValues: EngineFunctions = {
   },
   /** @param whole the sum of the whole parts, which NUMERIC may not hold */
   'bq_numeric_total(STRING, NUMERIC) NUMERIC': (whole: string, fractions: bigint) =>
-    checked(BigInt(whole) * one + fractions, () => 'SUM'),
+    checked(BigInt(whole) * numericOne + fractions, () => 'SUM'),
   'bq_numeric_average(STRING, NUMERIC, INT64) NUMERIC': (whole: string, fractions: bigint, count: bigint) =>
-    divideRounded(BigInt(whole) * one + fractions, count),
+    divideRounded(BigInt(whole) * numericOne + fractions, count),
   /** @param name a statistic as DuckDB names it; over no NULL */
   'bq_numeric_statistic(ARRAY<NUMERIC>, STRING) FLOAT64': statistic,
   'bq_numeric_round(NUMERIC, INT64) NUMERIC': (x: bigint, digits: bigint) =>
@@ -41,18 +41,18 @@ export const numericValues: EngineFunctions = {
   'bq_numeric_trunc(NUMERIC, INT64) NUMERIC': (x: bigint, digits: bigint) =>
     toDigits(x, digits, (a, b) => a / b),
   'bq_numeric_floor(NUMERIC) NUMERIC': (x: bigint) =>
-    checked(floorDivide(x, one) * one, () => `FLOOR(${numericText(x)})`),
+    checked(floorDivide(x, numericOne) * numericOne, () => `FLOOR(${numericText(x)})`),
   'bq_numeric_ceil(NUMERIC) NUMERIC': (x: bigint) =>
-    checked(-floorDivide(-x, one) * one, () => `CEIL(${numericText(x)})`),
+    checked(-floorDivide(-x, numericOne) * numericOne, () => `CEIL(${numericText(x)})`),
   'bq_numeric_sqrt(NUMERIC) NUMERIC': (x: bigint) => {
     if (x < 0n) throw new Error(`SQRT is undefined for negative value: SQRT(${numericText(x)})`);
-    const root = squareRoot(x * one);
-    return x * one - root * root > root ? root + 1n : root;
+    const root = squareRoot(x * numericOne);
+    return x * numericOne - root * root > root ? root + 1n : root;
   },
   'bq_parse_numeric(STRING) NUMERIC': parseNumeric,
   'bq_nearest_numeric(FLOAT64) NUMERIC': (x: number) => {
     const [numerator, denominator] = fractionOf(x);
-    return divideRounded(numerator * one, denominator);
+    return divideRounded(numerator * numericOne, denominator);
   },
 };
 
@@ -70,7 +70,7 @@ function statistic(values: readonly bigint[], name: string): number | null {
     sum += value;
     squares += value * value;
   }
-  const variance = quotient(squares * count - sum * sum, count * divisor * one * one);
+  const variance = quotient(squares * count - sum * sum, count * divisor * numericOne * numericOne);
   return name.startsWith('stddev') ? Math.sqrt(variance) : variance;
 }
 

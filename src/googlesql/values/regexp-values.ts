@@ -1,9 +1,6 @@
 import { RE2JS } from 're2js';
-import type { EngineFunctions } from './engine-function.ts';
+import { type EngineFunctions, maxOutputLength } from './engine-function.ts';
 import { patternProblem } from './pattern-size.ts';
-
-/** Most characters of what REGEXP_REPLACE makes. */
-const maxLength = 1_048_576;
 
 /** Longest pattern that is not a constant. */
 const maxPatternLength = 1024;
@@ -143,7 +140,7 @@ function replaceEach(text: string, pattern: string, replacement: string): string
       continue;
     }
     for (const piece of pieces) out += typeof piece === 'number' ? (matcher.group(piece) ?? '') : piece;
-    if (out.length > maxLength) throw new Error('REGEXP_REPLACE output is too long');
+    if (out.length > maxOutputLength) throw new Error('REGEXP_REPLACE output is too long');
     at = end;
     lastEnd = end;
   }

@@ -203,14 +203,15 @@ function safeText(bytes: Uint8Array): string {
   for (let at = 0; at < bytes.length; ) {
     const first = bytes[at]!;
     const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    const text = first >= 0x80 && first < 0xc2 ? undefined : decoded(bytes.subarray(at, at + length));
+    const text = first >= 0x80 && first < 0xc2 ? undefined : decodeUtf8(bytes.subarray(at, at + length));
     out += text ?? '\ufffd';
     at += text === undefined ? 1 : length;
   }
   return out;
 }
 
-function decoded(bytes: Uint8Array): string | undefined {
+/** The text of UTF-8; undefined if the bytes are not valid. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

@@ -7,7 +7,7 @@ import { concatOperands } from '../../tree/quote-text.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import { asComputed, refuseOuterArray } from '../../tree/storage.ts';
 import { kindWithoutText, type ScalarKind, scalar, typeName } from '../../tree/types.ts';
-import { maxFormatWidth } from '../../values/number-formats.ts';
+import { maxOutputLength } from '../../values/engine-function.ts';
 import { constantText } from '../call-arguments.ts';
 
 const text = scalar('STRING');
@@ -55,12 +55,14 @@ function bindFormat(format: string, values: readonly BoundExpression[], at: SqlP
   };
   const size = (written: string | undefined): BoundExpression => {
     if (written === '*') {
-      widths += maxFormatWidth / 16;
+      widths += maxOutputLength / 16;
       return checkedType(take(), 'integer', taken + 1, at);
     }
     const count = written === undefined ? -1 : Number(written || '0');
-    if (count > maxFormatWidth)
-      refuse(`Width ${count} exceeds the maximum supported output width of FORMAT. Limit: ${maxFormatWidth}`);
+    if (count > maxOutputLength)
+      refuse(
+        `Width ${count} exceeds the maximum supported output width of FORMAT. Limit: ${maxOutputLength}`,
+      );
     widths += Math.max(0, count);
     return literal('INT64', String(count));
   };
@@ -85,8 +87,8 @@ function bindFormat(format: string, values: readonly BoundExpression[], at: SqlP
     refuse(
       `Too many arguments to FORMAT for pattern "${format}"; Expected ${taken + 1}; Got ${values.length + 1}`,
     );
-  if (widths > maxFormatWidth)
-    refuse(`The widths in a format of FORMAT are too large together; the limit is ${maxFormatWidth}`);
+  if (widths > maxOutputLength)
+    refuse(`The widths in a format of FORMAT are too large together; the limit is ${maxOutputLength}`);
   if (pieces.length === 1) return pieces[0]!;
   const template = `(${concatOperands(pieces.map((_, i) => `\${${i + 1}}`))})`;
   return formatCall(template, pieces);

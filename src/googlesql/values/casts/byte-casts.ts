@@ -1,8 +1,8 @@
-import type { EngineFunctions } from '../engine-function.ts';
-import { fromHex } from '../text-values.ts';
+import { type EngineFunctions, maxOutputLength } from '../engine-function.ts';
+import { decodeUtf8, fromHex } from '../text-values.ts';
 
-/** Most characters or bytes that a cast makes: eight times what functions of texts and BYTES make, for BASE2. */
-const maxLength = 8 * 1_048_576;
+/** Maximum characters or bytes that a cast makes: BASE2 writes eight characters for each byte. */
+const maxLength = 8 * maxOutputLength;
 
 type Encoding = {
   write(bytes: Uint8Array): string;
@@ -24,11 +24,9 @@ const ascii: Encoding = {
 
 const utf8: Encoding = {
   write: bytes => {
-    try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    } catch {
-      throw new Error('A string is not valid UTF-8.');
-    }
+    const text = decodeUtf8(bytes);
+    if (text === undefined) throw new Error('A string is not valid UTF-8.');
+    return text;
   },
   read: text => Buffer.from(text, 'utf8'),
 };

@@ -1,11 +1,8 @@
-import type { EngineFunctions } from '../engine-function.ts';
+import { type EngineFunctions, maxFormatLength } from '../engine-function.ts';
 import { fractionOf } from '../float-values.ts';
 import { type Fraction, formatted } from '../number-formats.ts';
-import { divideRounded } from '../numeric-values.ts';
+import { divideRounded, numericOne } from '../numeric-values.ts';
 import { trimSpaces } from './trim-spaces.ts';
-
-/** Longest format: what BigQuery takes of FORMAT. */
-const maxLength = 1_048_576;
 
 /** `9` and `0` are digits, `X` and `x` hexadecimal ones; letters stand for the elements that have several. */
 type Element = string;
@@ -53,7 +50,7 @@ function fail(what: string): never {
 }
 
 function split(format: string): NumberFormat {
-  if (format.length > maxLength) fail(`Format string too long; limit ${maxLength}`);
+  if (format.length > maxFormatLength) fail(`Format string too long; limit ${maxFormatLength}`);
   const written: string[] = [];
   const flags = new Map<string, string>();
   for (let at = 0; at < format.length; ) {
@@ -242,9 +239,6 @@ function digitsOf({ hasExponent, scale }: NumberFormat, x: Fraction, isNegative:
 /** Beyond it a number has more than sixteen hexadecimal digits. */
 const hexLimit = 2n ** 64n;
 
-/** NUMERIC is a whole number of billionths. */
-const one = 1_000_000_000n;
-
 /** CAST of numbers to STRING with a FORMAT. */
 export const numberCasts: EngineFunctions = {
   'bq_cast_float_text(STRING, FLOAT64) STRING': (text: string, x: number) => {
@@ -264,9 +258,9 @@ export const numberCasts: EngineFunctions = {
     if (!format.isHex)
       return writeDecimal(
         format,
-        digitsOf(format, { numerator, denominator: one, halvesToEven: false }, x < 0n),
+        digitsOf(format, { numerator, denominator: numericOne, halvesToEven: false }, x < 0n),
       );
-    const whole = divideRounded(numerator, one);
+    const whole = divideRounded(numerator, numericOne);
     return writeHex(format, whole < hexLimit ? whole : undefined, x < 0n);
   },
 };

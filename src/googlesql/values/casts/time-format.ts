@@ -1,3 +1,5 @@
+import { maxFormatLength } from '../engine-function.ts';
+
 /** Elements of CAST's formats by category. The categories have the names that BigQuery's messages have. */
 const categories: Readonly<Record<string, string>> = {
   YEAR: 'YYYY YYY YY Y RRRR RR Y,YYY IYYY IYY IY I SYYYY YEAR SYEAR',
@@ -43,9 +45,6 @@ const partsOf: Readonly<Record<string, readonly string[]>> = {
   DATETIME: [...dateParts, ...clockParts],
   TIMESTAMP: Object.keys(categories),
 };
-
-/** Longest format: what BigQuery takes of FORMAT. */
-const maxLength = 1_048_576;
 
 export type Piece = {
   /** The element in upper case; of a text between elements what it is. */
@@ -94,7 +93,7 @@ export function piecesOf(format: string): readonly Piece[] {
 }
 
 function split(format: string): readonly Piece[] {
-  if (format.length > maxLength) throw new Error(`Format string too long; limit ${maxLength}`);
+  if (format.length > maxFormatLength) throw new Error(`Format string too long; limit ${maxFormatLength}`);
   const pieces: Piece[] = [];
   for (let at = 0; at < format.length; ) {
     const take = (pattern: RegExp) => {
