@@ -1,16 +1,16 @@
 import type { BoundJsonValue } from '../tree/bound-tree.ts';
 import { quoteText } from '../tree/quote-text.ts';
 
-/** A path of JSON_VALUE with what else tells whether DuckDB's reader may follow it. */
+/** A path of JSON_VALUE, and what decides whether DuckDB's reader may follow it. */
 type JsonPath = Pick<BoundJsonValue, 'path' | 'passed' | 'positions'>;
 
 /**
- * The JSON texts of a statement that columns hold, and what is read of each: it is read once, for all paths together, where its
- * table stands in FROM. One more path costs a tenth of another reading. The paths of conditions are read before the others, which
- * are then read of the rows that are left: DuckDB puts a condition below what it does not name.
+ * The JSON texts in columns of a statement, and the paths that are read from them. A text is parsed once for all its paths, where its table
+ * stands in FROM; a further path costs a tenth of another parse. The paths of conditions are read first, and the others only from the rows
+ * that remain: DuckDB pushes a condition below columns that it does not name.
  */
 export type JsonReads = {
-  /** A table of FROM under its alias, with what is read of its texts. Known is what an earlier print has asked for. */
+  /** Prints a table of FROM under its alias, with the paths that an earlier printing asked for. */
   source(sql: string, alias: string): string;
   /**
    * Asks for a path.
@@ -25,7 +25,7 @@ export type JsonReads = {
 type TextRead = {
   readonly text: string;
   readonly isCondition: boolean;
-  /** The column of what is read. */
+  /** The column of the values. */
   readonly name: string;
   readonly paths: Map<string, JsonPath & { readonly position: number }>;
 };
@@ -64,17 +64,17 @@ export function createJsonReads(): JsonReads {
   };
 }
 
-/** A table under its alias with more columns: what is read of its texts. */
+/** A table under its alias, with columns for what is read from its texts. */
 function withReads(source: string, alias: string, texts: readonly TextRead[]): string {
   if (texts.length === 0) return source;
   const columns = texts.map(
     ({ text, paths, name }) => `${printJsonRead(text, [...paths.values()])} as ${name}`,
   );
   const read = `(select ${alias}.*, ${columns.join(', ')} from ${source}) as ${alias}`;
-  // An element is named several times, and each name is planned.
+  // An element is used several times, and DuckDB plans each use.
   const elements = texts.flatMap(({ paths, name }) => {
     const value = `${alias}.${name}`;
-    if (paths.size === 1) return [`${stays(value)} as ${elementName(name, 1)}`];
+    if (paths.size === 1) return [`${pinned(value)} as ${elementName(name, 1)}`];
     return [...paths.values()].map(
       ({ position }) => `list_extract(${value}, ${position}) as ${elementName(name, position)}`,
     );
@@ -83,16 +83,16 @@ function withReads(source: string, alias: string, texts: readonly TextRead[]): s
 }
 
 /**
- * A value as it is. DuckDB puts what stands for a column into a condition on it, once for each time that it is named there, but puts no
- * condition below what may fail: here the cast of a NULL.
+ * The value itself, in an expression that may fail: the cast, though only of NULL. DuckDB pushes a condition on a column below it and
+ * repeats the column's expression for each use, but not if that may fail.
  */
-const stays = (value: string) => `coalesce(${value}, cast(cast(${value} as integer) as varchar))`;
+const pinned = (value: string) => `coalesce(${value}, cast(cast(${value} as integer) as varchar))`;
 
 const elementName = (name: string, position: number) => `${name.slice(0, -1)} ${position}"`;
 
 /**
- * The values that some paths lead to, as JSON: a list of them, and each is `!` in a text in which DuckDB's reader might find something
- * else than BigQuery's. For one path no list, which would cost a third of the reading.
+ * The values at some paths, as a list of JSON texts; each is `!` if DuckDB's reader might find other values in the text than BigQuery's.
+ * One path gives its value alone: a list would add a third to the time.
  */
 export function printJsonRead(text: string, paths: readonly JsonPath[]): string {
   const passed = new Set(paths.flatMap(path => path.passed));
@@ -117,7 +117,10 @@ export function printJsonRead(text: string, paths: readonly JsonPath[]): string 
 
 const isAscii = (name: string) => /^[\x20-\x7e]*$/.test(name);
 
-/** Escapes that the two read differently; then also those that may hide a name from a search for it: what Go writes so is none. */
+/**
+ * Escapes that the two readers treat differently; then also those that may hide an ASCII name from a search, which those that Go writes do
+ * not; then all.
+ */
 const halfPairs = String.raw`(?i)\\u(?:d[89a-f]|0000)`;
 const hiddenAscii = String.raw`(?i)\\u(?:d[89a-f]|00(?:00|2d|3\d|[4-7]))`;
 const anyEscape = String.raw`\\u`;

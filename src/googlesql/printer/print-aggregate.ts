@@ -20,7 +20,7 @@ export function printAggregate(printer: Printer, aggregate: BoundAggregate): str
     aggregate,
     aggregate.arguments.map(value => printer.expression(printer, value)),
   );
-  // Functions of windows alone pass over NULL by words in their brackets.
+  // Window functions take IGNORE NULLS inside their parentheses, where their templates have `$filter`.
   const isInside = aggregate.template.includes('$filter)');
   const ignored = aggregate.ignoreNulls ? ' ignore nulls' : '';
   const conditions = [
@@ -42,7 +42,7 @@ export function printAggregate(printer: Printer, aggregate: BoundAggregate): str
   return fillTemplate(aggregate.template, printed, name => parts[name]);
 }
 
-/** See `OwnRow`. */
+/** Makes an aggregate over outer columns alone belong to this query, see `OwnRow`. */
 function ownArguments(
   printer: Printer,
   { over, name }: BoundAggregate,
@@ -60,8 +60,8 @@ function ownArguments(
 }
 
 /**
- * Whether an array or text is to hold distinct values in their own order, and they are calculated: DuckDB wants to find the
- * term of ORDER BY among the arguments, and takes no two expressions that may fail for the same.
+ * Whether distinct calculated values are aggregated in their own order. DuckDB requires the term of ORDER BY to be one of the arguments,
+ * and recognises no two expressions as equal that may fail.
  */
 function isSortedSet({ distinct, orderBy, arguments: [value] }: BoundAggregate): boolean {
   return (
@@ -86,14 +86,14 @@ function printSortedSet(
 }
 
 function printWindow(around: Printer, { partitionBy, orderBy, frame }: BoundWindow): string {
-  // DuckDB's parser takes no window in the keys of one, nor in a subquery there.
+  // DuckDB's parser accepts no window in the keys of another, not even in a subquery.
   if (around.isWindowKey) throw onlyOnWarehouse('A window in the keys of another', startOfText);
   const printer = { ...around, isWindowKey: true };
   const parts: string[] = [];
   if (partitionBy.length > 0) {
     parts.push(`partition by ${partitionBy.map(key => printer.expression(printer, key)).join(', ')}`);
   }
-  const print = isDistance(frame) ? printRangeKey : printOrder;
+  const print = hasDistance(frame) ? printRangeKey : printOrder;
   if (orderBy.length > 0) parts.push(`order by ${orderBy.map(item => print(printer, item)).join(', ')}`);
   if (frame) {
     const start = printBound(printer, frame.start);
@@ -103,17 +103,17 @@ function printWindow(around: Printer, { partitionBy, orderBy, frame }: BoundWind
   return parts.join(' ');
 }
 
-/** Whether a frame reaches so far along the values of its key. */
-function isDistance(frame: BoundWindow['frame']): boolean {
+/** Whether a frame is bounded by distances along the values of its key. */
+function hasDistance(frame: BoundWindow['frame']): boolean {
   return frame?.unit === 'RANGE' && [frame.start, frame.end].some(bound => bound && 'distance' in bound);
 }
 
 /**
- * The only key of a RANGE with distances, which are added to it and taken from it: an INT64 must not overflow, nor a NUMERIC, which is
- * counted in billionths. Of FLOAT64 the negative, the other way round: DuckDB sorts NaN last, BigQuery first.
+ * The only key of a RANGE frame with distances. DuckDB adds the distances to it, so INT64 is widened and NUMERIC counted in billionths:
+ * neither may overflow. FLOAT64 is negated and sorted the other way round, because DuckDB sorts NaN last and BigQuery first.
  */
 function printRangeKey(printer: Printer, { by, descending, nulls }: BoundOrder): string {
-  // A distance needs a key that is an expression.
+  // The binder allows a distance only with a key that is an expression.
   const key = by as BoundExpression;
   const template = rangeKeys[key.type.kind] ?? '$1';
   const sql = printer.expression(printer, call('RANGE key', template, [key], key.type));

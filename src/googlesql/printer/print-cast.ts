@@ -17,13 +17,13 @@ type Cast = Extract<BoundExpression, { kind: 'cast' }>;
 export function printCast(sql: string, { of, type: to, safe }: Pick<Cast, 'of' | 'type' | 'safe'>): string {
   const from = of.type;
   if (sameType(from, to)) {
-    // What a table stores as NULL is empty; as a LIST of its own it must say so.
+    // A table stores an empty array as NULL; a computed LIST must be empty.
     const stored = from.kind === 'ARRAY' ? { ...from, nulls: nullsOf(of) } : from;
     const isStoredList = stored.kind === 'ARRAY' && !stored.single && stored.nulls === undefined;
     const filled = isStoredList && to.kind === 'ARRAY' ? { ...to, nulls: 'NULL' as const } : to;
     return convertStorage(sql, stored, filled);
   }
-  // A call that always fails has no type of its own, and is a text.
+  // A call that always fails has no type, and is printed as a text.
   if (from.kind === 'NULL') return `cast(cast(${sql} as varchar) as ${duckDbType(to)})`;
   const duckCast = safe ? 'try_cast' : 'cast';
   switch (to.kind) {
@@ -101,13 +101,13 @@ function isOfParameter(expression: BoundExpression): boolean {
 }
 
 /**
- * The text of a parameter, named once: it is planned for each run, where the macro takes 0.8 ms. What BigQuery would not read
- * (`epoch`, `infinity`) is spoilt, so that DuckDB does not read it either.
+ * The text of a parameter as a date or time. Parameters are planned for each run, and the macro would take 0.8 ms. A text that BigQuery
+ * would not read (`epoch`, `infinity`) keeps a prefix, so that DuckDB does not read it either.
  */
 function checkedParameter(sql: string, kind: string): string {
-  const mark = `not a supported ${kind}: `;
-  const pattern = `^${mark}(${plainTemporalPatterns[kind]}${kind === 'TIMESTAMP' ? namedZone : ''})$`;
-  return `regexp_replace(${quoteText(mark)} || ${sql}, ${quoteText(pattern)}, '\\1')`;
+  const prefix = `not a supported ${kind}: `;
+  const pattern = `^${prefix}(${plainTemporalPatterns[kind]}${kind === 'TIMESTAMP' ? namedZone : ''})$`;
+  return `regexp_replace(${quoteText(prefix)} || ${sql}, ${quoteText(pattern)}, '\\1')`;
 }
 
 const namedZone = '(?: [A-Z][A-Za-z]+(?:/[A-Za-z_]+)+)?';

@@ -11,8 +11,8 @@ import { isPresent } from './print-storage.ts';
 import { aliasesIn, type Printer, placeKey } from './printer.ts';
 
 /**
- * Prints a condition as parts that all must hold. Here NULL counts as false, which leaves EXISTS over an
- * array a plain predicate that DuckDB pushes into the scan.
+ * Prints the terms of a condition. NULL counts as false here, which makes EXISTS over an array a plain predicate that DuckDB pushes into
+ * the scan.
  */
 export function printConjuncts(printer: Printer, condition: BoundExpression): string[] {
   return conjunctsOf(condition).map(part => {
@@ -32,13 +32,15 @@ export function conjunctsOf(condition: BoundExpression): readonly BoundExpressio
   return isChain ? condition.arguments.flatMap(conjunctsOf) : [condition];
 }
 
-/** The printer for a condition that decides which rows stay. One that may fail DuckDB looks at after all else. */
+/**
+ * The printer for a condition that decides which rows are kept; unchanged for one that may fail, which DuckDB evaluates after all others.
+ */
 export const asCondition = (printer: Printer, condition: BoundExpression): Printer =>
   mayFailItself(condition) ? printer : { ...printer, isCondition: true };
 
 /**
- * `(a, b) IN (query)`, by DuckDB's own comparison, which hashes: it takes two NULLs for equal, and NaN for NaN, so that no part may
- * be one of them. That where they are the answer is NULL, and not false, is all the same here.
+ * `(a, b) IN (query)` by DuckDB's own comparison, which hashes. It considers two NULLs equal, and two NaN, so parts with either are
+ * excluded first. That the result should then be NULL, not false, makes no difference in a condition.
  */
 function structInQuery(printer: Printer, condition: BoundExpression): string | undefined {
   if (condition.kind !== 'inQuery' || condition.of.kind !== 'struct') return undefined;
@@ -51,11 +53,14 @@ function structInQuery(printer: Printer, condition: BoundExpression): string | u
   const known = parts.map((part, i) =>
     of.values[i]!.type.kind === 'FLOAT64' ? `not isnan(${part})` : `${part} is not null`,
   );
-  const value = printer.expression(printer, { ...of, type } as BoundExpression); // of one type but for the names
+  const value = printer.expression(printer, { ...of, type } as BoundExpression); // the types differ in names only
   return `(${known.join(' and ')} and ${value} in (${printer.query(printer, query, { keepsOrder: false })}))`;
 }
 
-/** `x IN (query)` of FLOAT64: NaN equals nothing, and where only NaN are in the list NULL, too, is false here. */
+/**
+ * `x IN (query)` of FLOAT64 without NaN in the list, which equals nothing. If the list has only NaN, the result for NULL is false instead
+ * of NULL, which makes no difference in a condition.
+ */
 function floatInQuery(printer: Printer, condition: BoundExpression): string | undefined {
   if (condition.kind !== 'inQuery' || condition.query.columns[0]?.type.kind !== 'FLOAT64') return undefined;
   const list = printer.query(printer, condition.query, { keepsOrder: false });
@@ -64,8 +69,8 @@ function floatInQuery(printer: Printer, condition: BoundExpression): string | un
 }
 
 /**
- * EXISTS over the elements of one array as a test of the array itself; a correlated join would cost as much as
- * the table is long. The text may be NULL where EXISTS is false.
+ * EXISTS over the elements of one array as a test of the array itself; a correlated join would cost as much as the whole table. The text
+ * may be NULL where EXISTS is false.
  * @returns undefined when the subquery does more than that
  */
 export function existsInArray(printer: Printer, query: BoundQuery, form: string): string | undefined {
@@ -101,7 +106,7 @@ function existsInList(
   printer.places.set(placeKey(from.relation, 0), element);
   const test = printConjuncts(printer, where).join(' and ');
   const others = [...aliasesIn(test)].filter(alias => alias !== element);
-  // DuckDB looks for all that a lambda names in the query around, once something beside it is of that query.
+  // If something next to a lambda belongs to the enclosing query, DuckDB resolves all names in the lambda there.
   const isMixed = printer.readsOuterQuery(array) && printer.readsOwnQuery(others.join(' '));
   return isMixed || printer.readsOuterQuery(test)
     ? undefined

@@ -57,7 +57,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
   let unread = maxCharactersRead;
   const depthsIn = (sql: string): readonly number[] => {
     unread -= sql.length;
-    if (unread < 0) throw new RangeError('Too long texts in one another');
+    if (unread < 0) throw new RangeError('Nested texts too long');
     return [...aliasesIn(sql)].flatMap(alias => depths.get(alias) ?? []);
   };
   const printer: Printer = {
@@ -83,7 +83,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
       return sql;
     },
     newAlias: () => {
-      // No column has a dollar sign in its name: one of an inner query would hide this.
+      // With a dollar sign, which no column has in its name: a column of an inner query can't hide it.
       const alias = `r$${depths.size + 1}`;
       depths.set(alias, depth);
       return alias;

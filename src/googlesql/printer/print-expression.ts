@@ -39,7 +39,7 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
       return groupedField(printer, expression) ?? `(${print(expression.of)}).${quoteName(expression.name)}`;
     case 'struct': {
       const { fields } = expression.type;
-      // Not by `join`, which copies: records in one another hold what is in them at each level.
+      // Appended rather than joined: `join` would copy nested records at each level.
       const values = expression.values.map(
         (v, i) => `${quoteText(fieldName(fields[i]!.name, i))}: ${print(v)}`,
       );
@@ -93,7 +93,7 @@ function besideQuery(printer: Printer): Printer {
   return printer.letDepth > 0 ? deeper(printer, subqueryDepth) : printer;
 }
 
-/** Whether DuckDB's lambdas can't hold an expression: an aggregate, a subquery, what a query or a lambda around this one names. */
+/** Whether an expression can't stand in a DuckDB lambda: an aggregate, a subquery, or a name of an enclosing query or lambda. */
 function mustLift(printer: Printer, expression: BoundExpression): boolean {
   switch (expression.kind) {
     case 'aggregate':
@@ -116,8 +116,8 @@ type Print = (expression: BoundExpression) => string;
 type Node<Kind extends BoundExpression['kind']> = Extract<BoundExpression, { kind: Kind }>;
 
 /**
- * Values are bound as canonical texts, bytes in base64. DuckDB plans a statement again when its values are there; while it does not know
- * the type of one of them, which `||` hides, it plans nothing before: half of the time of small statements.
+ * Values are bound as canonical texts, bytes in base64. DuckDB plans a statement when its values are bound, and also before that unless the
+ * type of one of them is unknown. `||` hides the type, which halves the time of small statements.
  */
 function printParameter(placeholder: string, type: SqlType): string {
   if (type.kind === 'BYTES') return `from_base64(${placeholder} || '')`;
@@ -165,7 +165,7 @@ function isStored({ kind, type }: BoundExpression): boolean {
   return (kind === 'column' || kind === 'field') && !(type.kind === 'ARRAY' && type.nulls === 'NULL');
 }
 
-/** An ARRAY is never NULL to look at only where it is stored as a record: there NULL means empty. */
+/** A stored ARRAY is never NULL, because NULL in its storage means empty. */
 function printIsNull(sql: string, expression: BoundExpression): string {
   const { type } = expression;
   if (type.kind === 'STRUCT') return `(not ${isPresent(sql, type)})`;
@@ -179,7 +179,7 @@ function printElement(printer: Printer, expression: Node<'element'>): string {
   );
 }
 
-/** DuckDB reads larger numbers as another type. */
+/** The greatest index that DuckDB reads as an INTEGER. */
 const maxLiteralIndex = 2n ** 31n - 1n;
 
 function elementText({ of, index, safe, type }: Node<'element'>, array: string, position: string): string {
@@ -193,7 +193,7 @@ function elementText({ of, index, safe, type }: Node<'element'>, array: string, 
     const isIn = literal === 0n ? present : `${present} and ${position} = 0`;
     return `(case when ${isIn} then ${array}${outside} end)`;
   }
-  // No array is so long.
+  // No array is that long.
   if (literal !== undefined && literal >= maxLiteralIndex && safe) return `list_extract(${array}, 0)`;
   if (literal !== undefined && literal >= 0n && safe) return `list_extract(${array}, ${literal + 1n})`;
   if (literal !== undefined && literal >= 0n && literal < maxLiteralIndex) {
@@ -218,13 +218,13 @@ function printSubquery(printer: Printer, { form, query }: Node<'subquery'>): str
   return form === 'ARRAY' ? `coalesce(array(${sql}), [])` : `(${sql})`;
 }
 
-/** Whether a query whose only value is wanted may have more rows. */
+/** Whether a scalar subquery may return more than one row. */
 const mayHaveMoreRows = ({ form, query }: Node<'subquery'>): boolean =>
   form === 'SCALAR' && !givesOneRow(query);
 
 /**
- * All values of the query as a list, and one of them where it is asked for: DuckDB's own subquery fails for more rows whether or not
- * a branch takes its value.
+ * Collects the values of a scalar subquery in a list and takes the only one where it is needed: DuckDB's own subquery fails for several
+ * rows even in a branch that is not taken.
  */
 function printOnlyElement(printer: Printer, expression: Node<'subquery'>): string {
   const { type } = expression;
@@ -233,7 +233,10 @@ function printOnlyElement(printer: Printer, expression: Node<'subquery'>): strin
   return `list_reduce(nullif(${list}, []), lambda one, more: ${fails})`;
 }
 
-/** NaN equals nothing, and yet is an element. As texts FLOAT64 have one more than there are numbers, which stands for it in the list. */
+/**
+ * NaN equals nothing, but a list that contains it is not empty. FLOAT64 are compared as texts, and the empty text stands for NaN in the
+ * list.
+ */
 function printInQuery(printer: Printer, { of, query }: Node<'inQuery'>): string {
   if (isNested(query.columns[0]!.type)) {
     const array = { kind: 'subquery', form: 'ARRAY', query, type: arrayOf(query.columns[0]!.type) } as const;
@@ -242,14 +245,14 @@ function printInQuery(printer: Printer, { of, query }: Node<'inQuery'>): string 
   const list = printer.query(printer, query, { keepsOrder: false });
   const value = printExpression(printer, of);
   if (query.columns[0]?.type.kind !== 'FLOAT64') return `(${value} in (${list}))`;
-  // Of two zeros both are the one that is not negative.
+  // Adding zero turns -0 into 0: the two are equal.
   const text = (sql: string) => `cast(${sql} + 0.0::double as varchar)`;
   return `(${text(value)} in (select case when isnan(v) then '' else ${text('v')} end from (${list}) n(v)))`;
 }
 
 const enSpaces = Array.from({ length: 11 }, (_, i) => `chr(${8192 + i})`).join(' || ');
 
-/** BigQuery's TRIM takes off what Unicode calls white space, DuckDB's the space character alone. */
+/** BigQuery's TRIM removes all white space of Unicode, DuckDB's only the space character. */
 const whiteSpace = `(' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13) || chr(133) || chr(160) || chr(5760) || ${enSpaces} || chr(8232) || chr(8233) || chr(8239) || chr(8287) || chr(12288))`;
 
 function printCall(printer: Printer, { template, arguments: values, unsupported }: BoundCall): string {
@@ -259,7 +262,7 @@ function printCall(printer: Printer, { template, arguments: values, unsupported 
   return printOnce(printer, values, body, isNumbered(template) ? template : undefined);
 }
 
-/** What a name in the template of a call stands for; the forms of a text are those of its first operand. */
+/** The text for a named hole in the template of a call; `jsonText` and its kind write the first operand. */
 function callPart(
   printer: Printer,
   name: string,

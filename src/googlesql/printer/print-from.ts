@@ -5,23 +5,20 @@ import { isPresent } from './print-storage.ts';
 import { aliasesIn, type Printer, placeKey, subsetName } from './printer.ts';
 import { type Lateral, lateralOf, lateralUnnestOf, unionOf } from './rewrite-joins.ts';
 
-/**
- * A FROM clause as far as it is printed: its text (undefined for an array that needs no scan), what its rows must
- * fulfil, and the columns of its relations.
- */
+/** A printed FROM clause: its text, undefined for an array that needs no scan; the conditions on its rows; the columns of its relations. */
 export type PrintedFrom = {
   readonly sql: string | undefined;
   readonly filters: readonly string[];
-  /** Keys of columns, a list of each scan: joins in a row take along all that stands before them. */
+  /** Keys of columns, one list for each scan: a chain of joins shares the lists of the joins before it. */
   readonly keys: readonly (readonly string[])[];
-  /** The text is a join: on the right side of another it takes brackets. */
+  /** Whether the text is a join, which needs parentheses as the right side of another. */
   readonly isJoin?: boolean | undefined;
 };
 
-/** Longest DuckDB text of one element; ten records in one another take a few hundred characters. */
+/** Maximum characters of the text of one element; ten nested records take a few hundred. */
 const maxElementLength = 20_000;
 
-/** FULL JOINs in one another that are printed as queries: each prints its sides twice. */
+/** Maximum depth of nested FULL JOINs that are printed as queries: each prints its sides twice. */
 const maxUnionDepth = 4;
 
 type Unnest = Extract<BoundFrom, { kind: 'unnest' }>;
@@ -109,7 +106,7 @@ function printJoin(printer: Printer, from: Join): PrintedFrom {
   return { sql, isJoin: true, filters, keys };
 }
 
-/** DuckDB's outer joins take no subquery of both sides in ON; a query for each row takes any. */
+/** DuckDB's outer joins accept no subquery over both sides in ON; a lateral join does. */
 function printLateral(printer: Printer, { kept, ...rows }: Lateral): PrintedFrom {
   const given = printFrom(printer, kept);
   const input = given.sql ? given : closedFrom(printer, given);
@@ -122,12 +119,12 @@ function printLateral(printer: Printer, { kept, ...rows }: Lateral): PrintedFrom
   };
 }
 
-/** A query in FROM, whose columns stand for those of relations within it. */
+/** A query in FROM whose columns replace those of the relations inside it. */
 function printRows(
   printer: Printer,
   { query, columns }: Omit<Lateral, 'kept'>,
 ): { readonly sql: string; readonly keys: readonly string[] } {
-  // A side may be printed twice, once where conditions show that its records are there.
+  // A side may be printed twice, and conditions may imply its records in only one of the copies.
   const inside = { ...printer, impliedRelations: new Set(printer.impliedRelations) };
   const sql = printer.query(inside, query, { keepsOrder: false });
   const alias = printer.newAlias();
@@ -136,7 +133,10 @@ function printRows(
   return { sql: `(${sql}) as ${alias}`, keys };
 }
 
-/** Prints the ON of an outer join. What becomes a column stands on the side that it reads, or else on the one whose rows all stay. */
+/**
+ * Prints the ON of an outer join. A value that must become a column is added to the side that it reads, or else to the side that keeps all
+ * its rows.
+ */
 function printOuterOn(
   printer: Printer,
   condition: BoundExpression,
@@ -153,14 +153,14 @@ function printOuterOn(
     const sideOf = (text: string): number => {
       const read = aliasesIn(text);
       const found = [0, 1].filter(side => aliases[side]!.some(alias => read.has(alias)));
-      // By a name of a value; else the join would be another one, see `lateralOf`.
+      // Through the name of a value; any other such join is rewritten by `lateralOf`.
       if (found.length > 1)
         throw onlyOnWarehouse('A subquery of both sides in the ON of an outer join', startOfText);
       return found[0] ?? (join === 'RIGHT' ? 1 : 0);
     };
     const names = new Map<string, string>();
     for (const [side, own] of Map.groupBy(texts, sideOf)) {
-      const [scan, ...columns] = naming(printer, sides[side]!, ...own);
+      const [scan, ...columns] = nameTexts(printer, sides[side]!, ...own);
       sides[side] = scan;
       for (const [i, text] of own.entries()) names.set(text, columns[i]!);
     }
@@ -170,8 +170,8 @@ function printOuterOn(
 }
 
 /**
- * Prints an ON in which subqueries, and columns of queries around this one, go by names: DuckDB's outer joins and lambdas take neither.
- * @param name makes columns of the texts of such values, and answers their names
+ * Prints an ON with names in place of subqueries and of columns of enclosing queries: DuckDB's outer joins and lambdas accept neither.
+ * @param name makes columns of such texts and returns their names
  */
 function printOn(
   printer: Printer,
@@ -191,15 +191,15 @@ function printOn(
   return print(value => names.get(texts.get(identityOf(value))!)!);
 }
 
-/** Equal for what is printed again: the nodes around a query, or a column, may be made while they are printed. */
+/** Identifies a value across printings, which may create columns and the nodes around a query again. */
 function identityOf(value: BoundExpression): unknown {
   if (value.kind === 'subquery' || value.kind === 'inQuery') return value.query;
   return value.kind === 'column' ? placeKey(value.relation, value.index) : value;
 }
 
 /**
- * A single record is its own element: no scan, a test of its presence if nothing else implies it. A list becomes an unnest in a select list,
- * never a join: filters go through that, and DuckDB would otherwise join the table with itself.
+ * A single record is its own element: it needs no scan, only a test of its presence unless other conditions imply it. A list becomes an
+ * unnest in a select list rather than a join: filters are pushed through that, and DuckDB would join the table with itself.
  */
 function printUnnest(printer: Printer, from: Unnest): PrintedFrom {
   const isSingle = from.array.type.kind === 'ARRAY' && from.array.type.single;
@@ -219,7 +219,7 @@ function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array
   printer.places.set(keys[1], `(case when ${present} then cast(0 as bigint) end)`);
   const on = from.on && printer.expression(printer, from.on);
   if (on && from.outer) {
-    // An element stands for its whole text wherever it is named: conditions on conditions would multiply.
+    // The element's text is repeated wherever it is named, so nested conditions would multiply.
     if (on.length + array.length > maxElementLength) throw new RangeError('Array element too large');
     printer.places.set(keys[0], `(case when ${on} then ${array} end)`);
     printer.places.set(keys[1], `(case when ${present} and ${on} then cast(0 as bigint) end)`);
@@ -233,7 +233,7 @@ function listElements(printer: Printer, from: Unnest, given: PrintedFrom, text: 
   const value = placeKey(from.relation, 0);
   const offset = placeKey(from.relation, 1);
   const isReadTwice = from.withOffset || (from.outer && from.on);
-  let [scan, array] = isReadTwice ? naming(printer, given, text) : ([given, text] as const);
+  let [scan, array] = isReadTwice ? nameTexts(printer, given, text) : ([given, text] as const);
   let offsets = `range(len(${array}))`;
   let elements = array;
   if (from.outer && from.on) {
@@ -244,14 +244,14 @@ function listElements(printer: Printer, from: Unnest, given: PrintedFrom, text: 
     const on = printOn(printer, from.on, texts => {
       if (texts.some(lifted => aliasesIn(lifted).has(position)))
         throw onlyOnWarehouse('LEFT JOIN UNNEST with a subquery of the element in its ON', startOfText);
-      const [wider, list, ...names] = naming(printer, scan, array, ...texts);
+      const [wider, list, ...names] = nameTexts(printer, scan, array, ...texts);
       [scan, array] = [wider, list];
       offsets = `range(len(${array}))`;
       printer.places.set(value, elementAt(array));
       return new Map(texts.map((lifted, i) => [lifted, names[i]!]));
     });
     const filtered = `list_filter(${offsets}, lambda ${position}: ${on})`;
-    [scan, array, offsets] = naming(printer, scan, array, filtered);
+    [scan, array, offsets] = nameTexts(printer, scan, array, filtered);
     elements = `list_transform(${offsets}, lambda ${position}: ${elementAt(array)})`;
   }
   const padded = (list: string) => (from.outer ? `coalesce(nullif(${list}, []), [null])` : list);
@@ -265,10 +265,11 @@ function listElements(printer: Printer, from: Unnest, given: PrintedFrom, text: 
 }
 
 /**
- * Closes what is printed so far, with lists that are read more than once: their texts may be long, and hold such lists themselves.
- * @returns the FROM clause, and the names of the lists in it
+ * Gives names to texts that are read more than once, by closing the FROM clause with them as columns: they may be long, and contain one
+ * another.
+ * @returns the FROM clause, and the names of the texts in it
  */
-function naming<Texts extends string[]>(
+function nameTexts<Texts extends string[]>(
   printer: Printer,
   input: PrintedFrom,
   ...texts: Texts
@@ -279,7 +280,7 @@ function naming<Texts extends string[]>(
   return [{ ...scan, keys: input.keys }, ...names];
 }
 
-/** Closes what is printed so far into a derived table, with more columns; every column moves into it. */
+/** Makes a derived table of a FROM clause, with its filters inside and further columns; every column moves into it. */
 export function closedFrom(
   printer: Printer,
   input: PrintedFrom,
@@ -288,7 +289,7 @@ export function closedFrom(
   const alias = printer.newAlias();
   const kept = input.keys.flat().map(key => ({ key, sql: printer.places.get(key)! }));
   const columns = [...kept, ...added];
-  // Each list in a row of UNNESTs takes along all that stands before it.
+  // In a chain of UNNESTs, each derived table repeats all columns before it.
   printer.count(columns.length);
   const list = columns.map(({ sql }, i) => `${sql} as c${i}`).join(', ') || '1';
   const source = input.sql ? ` from ${input.sql}` : '';

@@ -4,8 +4,8 @@ import type { SqlType, StructType } from '../tree/types.ts';
 import { isPresent, lambdaName } from './print-storage.ts';
 
 /**
- * How BigQuery writes numbers in JSON: `text` in TO_JSON_STRING, as texts where FLOAT64 would not hold them; `value` in TO_JSON, as
- * numbers; `wide` in TO_JSON with `stringify_wide_numbers`.
+ * How BigQuery writes numbers in JSON: `text` in TO_JSON_STRING, as strings if FLOAT64 would not hold them; `value` in TO_JSON, as numbers;
+ * `wide` in TO_JSON with `stringify_wide_numbers`.
  */
 export type JsonForm = 'text' | 'value' | 'wide';
 
@@ -19,7 +19,7 @@ export function printJsonText(sql: string, type: SqlType, form: JsonForm): strin
         return `(case when ${isPresent(sql, type)} then '[' || ${printJsonText(sql, type.element, form)} || ']' else '[]' end)`;
       const element = lambdaName(type);
       const texts = `list_transform(${sql}, lambda ${element}: ${printJsonText(element, type.element, form)})`;
-      // What a table stores as NULL is empty.
+      // A table stores an empty array as NULL.
       return `coalesce('[' || array_to_string(${texts}, ',') || ']', '${type.nulls ? 'null' : '[]'}')`;
     }
     default:
@@ -33,7 +33,7 @@ function printMembers(sql: string, { fields }: StructType, form: JsonForm): stri
     text: printJsonText(`(${sql}).${quoteName(fieldName(field.name, i))}`, field.type, form),
   }));
   if (form !== 'text') members.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
-  // A JSON value has each name once, TO_JSON_STRING's text all of them.
+  // A JSON value has each name once; TO_JSON_STRING writes duplicates, too.
   const kept = form === 'text' ? members : members.filter(({ name }, i) => members[i - 1]?.name !== name);
   const printed = kept.map(({ name, text }, i) => `${quoteText(`${i > 0 ? ',' : ''}${name}:`)} || ${text}`);
   return `('{' || ${[...printed, "'}'"].join(' || ')})`;

@@ -5,11 +5,11 @@ import { scalar } from '../tree/types.ts';
 import { printJsonRead } from './json-reads.ts';
 import type { Printer } from './printer.ts';
 
-/** Prints JSON_VALUE by DuckDB's own reader, with `bq_read_json_value` behind it for texts in which that may find something else. */
+/** Prints JSON_VALUE with DuckDB's own reader, and with `bq_read_json_value` for texts in which that may find another value. */
 export function printJsonValue(printer: Printer, value: BoundJsonValue): string {
   const { of } = value;
   const read = printRead(printer, value, 'bq_json_scalar');
-  // Another text may hold more calls of JSON_VALUE: printed twice at each level, it would double with each.
+  // A calculated text may contain further calls of JSON_VALUE: printed twice, it would double at each level.
   if (read !== undefined) return read;
   return printer.expression(
     printer,
@@ -18,8 +18,8 @@ export function printJsonValue(printer: Printer, value: BoundJsonValue): string 
 }
 
 /**
- * Prints JSON_VALUE as a number: what is a number in JSON needs no text.
- * @returns undefined for a type, or for a text, that has no such way
+ * Prints JSON_VALUE cast to a number: a number in JSON need not become a text first.
+ * @returns undefined if the type or the text does not allow that
  */
 export function printJsonNumber(
   printer: Printer,
@@ -29,7 +29,7 @@ export function printJsonNumber(
   return printRead(printer, of, `${safe ? 'bq_safe' : 'bq'}_json_text_${type.kind.toLowerCase()}`);
 }
 
-/** Hands what is read for a path to a macro; undefined for a text that no column holds. */
+/** Passes the value read for a path to a macro; undefined for a text that is in no column. */
 function printRead(printer: Printer, value: BoundJsonValue, macro: string): string | undefined {
   if (!isColumn(value.of)) return undefined;
   const text = printer.expression(printer, value.of);
@@ -44,7 +44,7 @@ function isColumn(text: BoundExpression): boolean {
   return at.kind === 'column';
 }
 
-/** The same for a text that is calculated, or an element of an array. */
+/** JSON_VALUE of a calculated text or of an array's element. */
 function readAlone(text: BoundExpression, value: BoundJsonValue): BoundExpression {
   const type = scalar('STRING');
   return letIn(call('JSON_VALUE', printJsonRead('$1', [value]), [text], type), read =>

@@ -8,7 +8,7 @@ import { rememberedByTemplate } from './templates.ts';
 /** Maximum depth of nested lambdas. On a busy machine DuckDB took 50 to 470 ms to plan this many, and up to 4 s for 150. */
 const maxLetDepth = 60;
 
-/** Depth that a value with a subquery counts for: it is a join, which each enclosing lambda plans again. */
+/** Levels for which a subquery counts: it is a join, which DuckDB plans again for each enclosing lambda. */
 export const subqueryDepth = 6;
 
 /**
@@ -69,9 +69,9 @@ const usesIn = rememberedByTemplate(
 );
 
 /**
- * Prints something that is made of operands; one that it names more than once gets a name of its own, unless it is a column, a
- * constant or `isFolded`. With a TRY in it every operand but a constant has a name, see `tryWith`.
- * @param text what the body makes of `$1`, `$2` and so on, where that is known
+ * Prints a text made of operands. An operand that the text repeats gets a name, unless it is a column, a constant or `isFolded`; with a
+ * TRY in the text, every operand but a constant does, see `tryWith`.
+ * @param text the body with `$1`, `$2` and so on as operands, if it is known
  */
 export function printOnce(
   printer: Printer,
@@ -98,7 +98,7 @@ export function printOnce(
   );
 }
 
-/** Whether the lambda of a template can't hold a value: for a query or an aggregate in it, or a column of a query around. */
+/** Whether a value can't stand in the lambda of a template: it contains a query, an aggregate or a column of an enclosing query. */
 function needsName(printer: Printer, value: BoundExpression): boolean {
   const { holdsQuery, columns } = contentOf(value);
   return holdsQuery || columns.values().some(key => printer.readsOuterQuery(printer.places.get(key)!));
@@ -107,7 +107,7 @@ function needsName(printer: Printer, value: BoundExpression): boolean {
 /** Whether a query or an aggregate is in a value, or in what it names. */
 export const holdsQuery = (value: BoundExpression): boolean => contentOf(value).holdsQuery;
 
-/** `columns`: of each relation the key of one column, for all of them are of one query. */
+/** `columns`: the key of one column of each relation, for its columns all belong to one query. */
 type Content = { readonly holdsQuery: boolean; readonly columns: ReadonlyMap<number, string> };
 
 const known = new WeakMap<BoundExpression, Content>();
@@ -130,7 +130,7 @@ function contentOfParts(value: BoundExpression): Content {
 
 const none: ReadonlyMap<number, string> = new Map();
 
-/** The columns of both; those of one of them where the other has no relation beside them. */
+/** The columns of both; one of the two maps if it has every relation of the other. */
 function together(a: Content['columns'], b: Content['columns']): Content['columns'] {
   const [more, less] = a.size < b.size ? [b, a] : [a, b];
   return less.keys().every(relation => more.has(relation)) ? more : new Map([...less, ...more]);

@@ -23,8 +23,8 @@ import { convertStorage } from './print-storage.ts';
 import { type OwnRow, type Printer, placeKey, subsetName } from './printer.ts';
 
 /**
- * Prints a query with columns `c0`, `c1` …
- * SQL gives an ORDER BY without LIMIT no meaning inside another query: it goes, and with it the cost of a sort.
+ * Prints a query with columns `c0`, `c1` … In SQL an ORDER BY without LIMIT has no meaning inside another query: it is left out, which
+ * saves a sort.
  */
 export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string {
   const groupedFields = new Map(outer.groupedFields);
@@ -38,7 +38,7 @@ export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOr
     moved,
   });
   const body = isWrapped ? `select * from (${inner})` : inner;
-  // What is the same in every row orders nothing, and to DuckDB the text '1' is the first column.
+  // A constant orders nothing, and DuckDB would read the text '1' as the first column.
   const terms = query.orderBy.filter(
     ({ by }) => typeof by === 'number' || (by.kind !== 'literal' && by.kind !== 'null'),
   );
@@ -49,14 +49,14 @@ export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOr
     query.limit === undefined ? '' : ` limit ${printRowCount(printer, query.limit)}`,
     query.offset === undefined ? '' : ` offset ${printRowCount(printer, query.offset)}`,
   ].join('');
-  // Last, and backwards: only now is known which subsets are read, and by how many.
+  // Last, and in reverse: only now is it known which subsets are read, and how often.
   const subsets: string[] = [];
   for (const subset of query.subsets.toReversed()) {
     const uses = printer.usedSubsets.get(subset.id) ?? 0;
     if (uses === 0) continue;
     const inner = printQuery(printer, subset.query, { keepsOrder: false });
     const isCheap = !subset.isRecursive && (uses === 1 || readsOneSource(subset.query));
-    // Left to itself, DuckDB plans and calculates some subsets once for each reader, whatever they cost.
+    // By itself, DuckDB plans and calculates some subsets once for each reader, whatever they cost.
     const kept = isCheap ? 'not materialized ' : subset.isRecursive ? '' : 'materialized ';
     subsets.unshift(`${subsetName(subset.id)} as ${kept}(${inner})`);
   }
@@ -67,13 +67,13 @@ export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOr
 const printRowCount = (printer: Printer, count: RowCount) =>
   typeof count === 'number' ? String(count) : printer.expression(printer, count);
 
-/** Only a plain SELECT can order by more than its columns, which a FLOAT64 needs: see `printOrderTerm`. */
+/** Only a plain SELECT can order by more than its columns, as FLOAT64 requires: see `printOrderTerm`. */
 function mustWrap({ body, orderBy, columns }: BoundQuery): boolean {
   const isPlain = body.kind === 'select' && !body.distinct;
   return !isPlain && orderBy.some(({ by }) => typeof by === 'number' && columns[by]!.type.kind === 'FLOAT64');
 }
 
-/** A filtered scan is cheaper done twice than kept: the filters of each reader go down into it. */
+/** A filtered scan is cheaper to repeat than to materialise: each reader's filters are pushed into it. */
 function readsOneSource({ body, limit }: BoundQuery): boolean {
   return (
     body.kind === 'select' &&
@@ -89,7 +89,7 @@ function printBody(printer: Printer, body: BoundBody, around: Around = { moved: 
     case 'select':
       return printSelect(printer, body, around);
     case 'query':
-      // Not the bare bracket: DuckDB knows no LIMIT of its own beside the one inside.
+      // Not only in parentheses: DuckDB accepts no LIMIT after them if there is one inside.
       return `select * from (${printer.query(printer, body.query, { keepsOrder: false })})`;
     case 'setOperation': {
       const rows = constantRows(printer, body);
@@ -104,8 +104,8 @@ function printBody(printer: Printer, body: BoundBody, around: Around = { moved: 
 }
 
 /**
- * `select 1 union all select 2` as VALUES: one scan, in the order of the text. DuckDB runs branches in an order of its own, which
- * arrays without ORDER BY and ties would show.
+ * `select 1 union all select 2` as VALUES: one scan, in the order of the text. DuckDB runs branches in any order, which would show in
+ * arrays without ORDER BY and in ties.
  */
 function constantRows(
   printer: Printer,
@@ -117,7 +117,7 @@ function constantRows(
     if (body.kind !== 'select' || body.from || body.where || !body.items.every(isConstant)) return undefined;
     const values = body.items.map((item, i) => {
       const { type } = columns[i]!;
-      // Field by field: to convert a record takes its text once for each of them.
+      // Field by field: converting the record would repeat its text for each of them.
       if (item.kind === 'struct') return printer.expression(printer, coerce(item, type, startOfText));
       return convert(printer.expression(printer, item), own[i]!.type, type);
     });
@@ -143,11 +143,11 @@ function convert(sql: string, from: OutputColumn['type'], to: OutputColumn['type
 }
 
 type Around = {
-  /** Positions of items that a query around has conditions on, which DuckDB puts below all but groups. Default: none. */
+  /** Positions of items on which an enclosing query has conditions; DuckDB pushes these down, except through GROUP BY. Default: none. */
   readonly filtered?: ReadonlySet<number> | undefined;
-  /** The query whose body it is, for its ORDER BY; a branch of a set operation has none. */
+  /** The query to which the body belongs, for its ORDER BY; absent for a branch of a set operation. */
   readonly query?: BoundQuery;
-  /** Places of columns of queries around, of those that have another until the ORDER BY is printed. */
+  /** Former places of outer columns that are moved until ORDER BY is printed. */
   readonly moved: Map<string, string>;
 };
 
@@ -200,7 +200,7 @@ function printSelect(
   ].join('');
 }
 
-/** Notes of which columns of the queries in FROM conditions are made. */
+/** Notes which columns of the queries in FROM have conditions. */
 function noteFiltered(
   { filteredColumns }: Printer,
   { from, where }: BoundSelect,
@@ -235,7 +235,7 @@ type Column = Extract<BoundExpression, { kind: 'column' }>;
 const columnsOf = (expression: BoundExpression): readonly Column[] =>
   expression.kind === 'column' ? [expression] : childrenOf(expression).flatMap(columnsOf);
 
-/** A record needs no scan; but without a FROM an aggregate would be one of the query around this one. */
+/** A record needs no scan, but without FROM an aggregate would belong to the enclosing query. */
 function printSelectFrom(printer: Printer, select: BoundSelect, from: BoundFrom): PrintedFrom {
   const source = printFrom(printer, from);
   const { groupBy, having, qualify, items, distinct } = select;
@@ -243,7 +243,7 @@ function printSelectFrom(printer: Printer, select: BoundSelect, from: BoundFrom)
   return source.sql || !needsScan ? source : closedFrom(printer, source);
 }
 
-/** Makes columns of the fields that the query is grouped by, where a subquery names one: see `Printer.groupedFields`. */
+/** Makes columns of grouped fields that a subquery names: see `Printer.groupedFields`. */
 function withGroupedFields(
   printer: Printer,
   { groupBy = [], items, having, qualify }: BoundSelect,
@@ -267,8 +267,8 @@ function withGroupedFields(
 }
 
 /**
- * Columns of queries around this one that windows read, and where they are: DuckDB's windows take none of them, so
- * that they become columns of its own FROM, and keys where its rows are grouped by some. Not where one group has all rows, even none.
+ * Outer columns that windows read, and their places. DuckDB's windows accept none, so they become columns of this query's FROM, and keys if
+ * it has GROUP BY. None if all rows are one group.
  */
 function outerColumnsOfWindows(
   printer: Printer,
@@ -291,15 +291,15 @@ const columnsOfWindows = (value: BoundExpression): readonly Column[] =>
   value.kind === 'aggregate' && value.over ? columnsOf(value) : childrenOf(value).flatMap(columnsOfWindows);
 
 /**
- * Whether a selected literal is a key. DuckDB takes every text that equals a key for the key, also where it wants a constant: the
- * separator of a list. So the literal that is a key is written as no other is.
+ * Whether a selected text literal is a group key. DuckDB takes every literal that equals a key for that key, even where it requires a
+ * constant, such as the separator of a list; so the key itself is written differently.
  */
 function isTextKey({ keyOf }: Printer, { groupBy }: BoundSelect, item: BoundExpression): boolean {
   if (item.kind !== 'literal' || item.type.kind !== 'STRING') return false;
   return groupBy?.some(key => keyOf(key) === keyOf(item)) ?? false;
 }
 
-/** A key that is also selected goes by its position, so that DuckDB need not find the two to be equal. */
+/** A key that is also selected is written as its position, so that DuckDB need not recognise the two as equal. */
 function printGroupBy(
   printer: Printer,
   keys: NonNullable<BoundSelect['groupBy']>,

@@ -17,7 +17,7 @@ export function printSqlText(sql: string, type: SqlType, form: TextForm): string
         return `(case when ${isPresent(sql, type)} then '[' || ${printSqlText(sql, type.element, form)} || ']' else '[]' end)`;
       const element = lambdaName(type);
       const texts = `list_transform(${sql}, lambda ${element}: ${printSqlText(element, type.element, form)})`;
-      // What a table stores as NULL is empty.
+      // A table stores an empty array as NULL.
       return `coalesce('[' || array_to_string(${texts}, ', ') || ']', '${type.nulls ? 'NULL' : '[]'}')`;
     }
     default:

@@ -4,7 +4,7 @@ import type { JsonReads } from './json-reads.ts';
 
 /** The state of printing one statement. */
 export type Printer = {
-  /** The DuckDB text of each column of each relation at present, by `relation.index`. */
+  /** The current DuckDB text of each column, by `relation.index`. */
   readonly places: Map<string, string>;
   /**
    * The columns of fields that are keys of GROUP BY, by `keyOf`: DuckDB's subqueries see only keys that are columns. Each query extends a
@@ -22,7 +22,7 @@ export type Printer = {
     readonly names: ReadonlyMap<BoundExpression, string>;
     lift(value: BoundExpression): string;
   };
-  /** Whether lambdas take the columns of their own query by names of their values, too; see `printLet`. */
+  /** Whether lambdas also refer to columns of their own query by the names of values; see `printLet`. */
   readonly liftsColumns?: boolean;
   /** Nesting depth of lambdas here, see `printLet`. */
   readonly letDepth: number;
@@ -38,7 +38,7 @@ export type Printer = {
   readonly keyOf: KeyOf;
   /**
    * Counts expressions that are printed. Default: one.
-   * @throws RangeError once there are too many: templates repeat their arguments, so calls in one another multiply them
+   * @throws RangeError once there are too many: templates repeat their arguments, so nested calls multiply them
    */
   count(expressions?: number): void;
   expression(printer: Printer, expression: BoundExpression): string;
@@ -52,15 +52,15 @@ export type Printer = {
   readsOwnQuery(sql: string): boolean;
   /** Whether a text names something of enclosing queries, and nothing of the query that is being printed. */
   readsOuterQueryOnly(sql: string): boolean;
-  /** What the SELECT that is being printed takes as its own; absent behind it, in ORDER BY. */
+  /** The own row of the SELECT that is being printed; absent in its ORDER BY. */
   readonly own?: OwnRow | undefined;
   parameter(name: string): string;
   now(): string;
 };
 
 /**
- * A relation of one row beside those of a SELECT. An aggregate over columns of an outer query alone would be one of that query to
- * DuckDB; with a column of this relation in it, it is not.
+ * A relation of one row beside those of a SELECT. DuckDB would assign an aggregate over outer columns alone to the outer query; a column of
+ * this relation in it prevents that.
  */
 export type OwnRow = { alias?: string };
 

@@ -5,7 +5,7 @@ import { scalar } from '../tree/types.ts';
 type Join = Extract<BoundFrom, { kind: 'join' }>;
 type Unnest = Extract<BoundFrom, { kind: 'unnest' }>;
 
-/** A side of a join whose rows all stay, and the rows of the other side for each of them. */
+/** The side of a join that keeps all its rows, and a query for the rows of the other side that match each of them. */
 export type Lateral = {
   readonly kept: BoundFrom;
   readonly query: BoundQuery;
@@ -16,14 +16,14 @@ type Column = Extract<BoundExpression, { kind: 'column' }>;
 
 const bool = scalar('BOOL');
 
-/** An outer join as a query for each row of the side that stays, where a subquery in its ON reads both sides; else undefined. */
+/** An outer join as a lateral query, if a subquery in its ON reads both sides; otherwise undefined. */
 export function lateralOf({ join, left, right, on }: Join): Lateral | undefined {
   if ((join !== 'LEFT' && join !== 'RIGHT') || !on || !readsBoth(on, left, right)) return undefined;
   const [kept, other] = join === 'RIGHT' ? [right, left] : [left, right];
   return { kept, ...rowsOf(other, on) };
 }
 
-/** LEFT JOIN UNNEST as a query for each row of its input, where a subquery in its ON reads the element; else undefined. */
+/** LEFT JOIN UNNEST as a lateral query, if a subquery in its ON reads the element; otherwise undefined. */
 export function lateralUnnestOf(from: Unnest): Lateral | undefined {
   const { input, outer, on, relation } = from;
   if (!input || !outer || !on || !relationsInSubqueries(on).some(read => read.has(relation)))
@@ -32,8 +32,8 @@ export function lateralUnnestOf(from: Unnest): Lateral | undefined {
 }
 
 /**
- * A FULL JOIN as a query where DuckDB takes none: where a subquery in its ON reads both sides, or something in it reads a query
- * around. Its rows are those of the LEFT JOIN, and those of the right side that fit none of the left. Else undefined.
+ * A FULL JOIN as a union, if DuckDB can't run the join: a subquery in its ON reads both sides, or something in it reads an enclosing query.
+ * The rows are those of the LEFT JOIN, then those of the right side that match no row of the left. Otherwise undefined.
  */
 export function unionOf({ join, left, right, on }: Join): Omit<Lateral, 'kept'> | undefined {
   if (join !== 'FULL' || !on) return undefined;
@@ -62,7 +62,7 @@ function readsBoth(on: BoundExpression, left: BoundFrom, right: BoundFrom): bool
   return relationsInSubqueries(on).some(read => sides.every(side => !side.isDisjointFrom(read)));
 }
 
-/** The rows of a FROM clause that fulfil a condition, all their columns. */
+/** The rows of a FROM clause that fulfil a condition, with all columns. */
 function rowsOf(from: BoundFrom, where: BoundExpression): Omit<Lateral, 'kept'> {
   const columns = columnsOf(from);
   const body = { ...selectOf(columns, from), where };
