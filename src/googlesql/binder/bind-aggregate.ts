@@ -51,7 +51,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
   const inside = call.over ? context : { ...context, aggregatesRefusedIn: `an argument of ${name}` };
   const given = bindArguments(inside, call);
   const having = call.having && context.binder.expression(inside, call.having.expression);
-  // DuckDB has only one aggregate with HAVING.
+  // DuckDB has a form of HAVING only for ANY_VALUE.
   const extreme = call.having && name === 'ANY_VALUE' ? extremeValueRows[call.having.extreme] : undefined;
   const values = extreme && having ? [...given, having] : given;
   const matched = matchRow(extreme ?? rows, `aggregate function ${name}`, values, call.at);
@@ -68,7 +68,7 @@ export function bindAggregate(context: BindContext, call: CallSyntax, candidate:
     kind: 'aggregate',
     type: matched.type,
     name,
-    // DuckDB counts less than no row in a frame that ends before it begins.
+    // DuckDB's count(*) is negative for a frame that ends before it begins.
     template: over?.frame ? template.replace('count(*)', 'count(1)') : template,
     arguments: matched.arguments.map((value, i) => {
       if (i === sortsBy) return notNan(value);
@@ -97,7 +97,7 @@ const sameWhenDistinct = new Set(
   'ANY_VALUE APPROX_COUNT_DISTINCT BIT_AND BIT_OR LOGICAL_AND LOGICAL_OR MAX MIN'.split(' '),
 );
 
-/** A modifier that DuckDB does not accept with a function; whether BigQuery does, only BigQuery knows. */
+/** A modifier that DuckDB does not accept with a function; the warehouse decides whether BigQuery does. */
 function unsupportedModifier(call: CallSyntax, name: string, template: string): Unsupported | undefined {
   if (call.over && call.orderBy.length > 0)
     throw invalidQuery(`Aggregate function ${name} does not support ORDER BY with an OVER clause`, call.at);
@@ -168,7 +168,7 @@ function checkDelimiter(value: BoundExpression | undefined, call: CallSyntax): v
   );
 }
 
-/** A literal, of a type that it may have been coerced from. */
+/** The number of a literal, also of one that was coerced to another type; NaN for anything else. */
 function literalNumber(value: BoundExpression): number {
   const literal = value.kind === 'cast' ? value.of : value;
   return literal.kind === 'literal' ? Number(literal.value) : Number.NaN;
@@ -191,7 +191,7 @@ function firstElements(aggregate: BoundAggregate, call: CallSyntax): BoundExpres
   return boundCall(name, template, [aggregate, count], type);
 }
 
-/** Texts are cut off as elements of an array. */
+/** The texts are cut off as elements of an array, then joined. */
 function firstTexts(aggregate: BoundAggregate, count: BoundExpression): BoundExpression {
   const { name, type } = aggregate;
   const [value, separator] = aggregate.arguments;

@@ -155,7 +155,7 @@ function bindSpecial(
 ): BoundExpression {
   const rows = warehouseRowsByName.get(name);
   if (!rows) return special(context, call);
-  // Bound once, for both.
+  // Arguments are bound once for both attempts.
   const bound = new Map<Expression, BoundExpression>();
   const binder: Binder = {
     ...context.binder,

@@ -78,8 +78,8 @@ const interval = scalar('INTERVAL');
 
 const intervalParts = ['YEAR', 'MONTH', 'DAY', 'HOUR', 'MINUTE', 'SECOND'];
 
-/** Digits before and after the point that a NUMERIC has room for. */
-const [mostWhole, mostScale] = [29, 9];
+/** Maximum digits of a NUMERIC before and after the point. */
+const [maxWhole, maxScale] = [29, 9];
 
 /**
  * Reads the limits of a type: the length of `STRING(10)`, precision and scale of `NUMERIC(10, 2)`.
@@ -107,9 +107,9 @@ function readLimits(type: SqlType, limits: readonly Expression[], at: SqlPositio
       `NUMERIC type can only have 1 or 2 parameters. Found ${numbers.length} parameters`,
       at,
     );
-  if (scale > mostScale) throw invalidQuery(`In NUMERIC(P, S), S must be between 0 and ${mostScale}`, at);
+  if (scale > maxScale) throw invalidQuery(`In NUMERIC(P, S), S must be between 0 and ${maxScale}`, at);
   const least = scale > 1n ? scale : 1n;
-  const most = BigInt(mostWhole) + scale;
+  const most = BigInt(maxWhole) + scale;
   if (first < least || first > most)
     throw invalidQuery(`In ${written}, P must be between ${least} and ${most}`, at);
   return numbers;
@@ -144,7 +144,7 @@ function withinLimits(value: BoundExpression, limits: readonly bigint[]): BoundE
   );
 }
 
-/** The greatest number of so many digits, some of them after the point: `999.99` for 5 and 2. */
+/** The greatest number of a precision and scale: `999.99` for 5 and 2. */
 function greatest(precision: number, scale: number): string {
   const whole = '9'.repeat(precision - scale) || '0';
   return scale > 0 ? `${whole}.${'9'.repeat(scale)}` : whole;

@@ -266,7 +266,7 @@ function bindChain(context: BindContext, syntax: Binary): BoundExpression {
   const terms = [bindExpression(context, first)];
   for (const { right, at } of rest.reverse()) {
     const term = bindExpression(context, right);
-    const pair = [terms.length === 1 ? terms[0]! : yes, term];
+    const pair = [terms.length === 1 ? terms[0]! : alwaysTrue, term];
     // Throws the error about the first pair that does not fit, with its position.
     if (!pair.every(({ type }) => type.kind === 'BOOL')) operator(syntax.operator, pair, at);
     terms.push(term);
@@ -274,7 +274,7 @@ function bindChain(context: BindContext, syntax: Binary): BoundExpression {
   return operator(syntax.operator, terms, syntax.at);
 }
 
-const yes = literal('BOOL', 'TRUE');
+const alwaysTrue = literal('BOOL', 'TRUE');
 
 function bindBinary(context: BindContext, syntax: Binary): BoundExpression {
   if (syntax.operator === 'AND' || syntax.operator === 'OR') return bindChain(context, syntax);

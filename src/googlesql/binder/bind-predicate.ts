@@ -2,7 +2,7 @@ import { isNested, nestedInArray } from '../functions/nested-comparison.ts';
 import { operator, refuseBareNull } from '../functions/operators.ts';
 import type { BindContext } from '../tree/bind-context.ts';
 import { type BoundExpression, type BoundQuery, call, negated, unsupportedCall } from '../tree/bound-tree.ts';
-import { coerce, somethingOf, supertype } from '../tree/coercion.ts';
+import { anyValueOf, coerce, supertype } from '../tree/coercion.ts';
 import { letIn, letInParts } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { unclearArray } from '../tree/storage.ts';
@@ -102,7 +102,7 @@ function likeArray(
   if (array.type.kind !== 'ARRAY')
     throw invalidQuery(`Second argument of LIKE ${quantifier} UNNEST must be an array`, at);
   const text = scalar('STRING');
-  const pattern: BoundExpression = { kind: 'column', type: array.type.element, relation: 0, index: 0 };
+  const pattern = anyValueOf(array.type.element);
   operator('LIKE', [of, pattern.type.kind === 'NULL' ? { kind: 'null', type: text } : pattern], at);
   const [settled, aggregate] = quantifier === 'ANY' ? ['true', 'bool_or'] : ['false', 'bool_and'];
   const tested = `list_transform($2, lambda pattern: ${not ? 'not ' : ''}bq_like($1, pattern))`;
@@ -122,7 +122,7 @@ function inArray(
   if (of.type.kind === 'STRUCT' || array.type.element.kind === 'STRUCT') return nestedInArray(of, array, at);
   // Literals in an array are coerced like others.
   const isWritten = array.kind === 'array' && array.elements.length > 0;
-  const type = supertype([of, ...(isWritten ? array.elements : [somethingOf(array.type.element)])]);
+  const type = supertype([of, ...(isWritten ? array.elements : [anyValueOf(array.type.element)])]);
   if (!type || ['ARRAY', 'JSON'].includes(type.kind)) {
     throw invalidQuery(
       `No matching signature for operator IN UNNEST for argument types: ${typeName(of.type)}, ${typeName(array.type)}`,
@@ -140,7 +140,7 @@ function inArray(
 function inQuery(of: BoundExpression, query: BoundQuery, { at }: Pick<Predicate, 'at'>): BoundExpression {
   const [column, ...others] = query.columns;
   if (others.length > 0) throw invalidQuery('Subquery of type IN must have only one output column', at);
-  const value = somethingOf(column!.type);
+  const value = anyValueOf(column!.type);
   operator('=', [of, value], at);
   if (isNested(column!.type)) {
     // Checks the types.

@@ -1,6 +1,6 @@
 import type { BindContext, Environment } from '../tree/bind-context.ts';
 import type { BoundExpression, BoundQuery, BoundSubset, OutputColumn } from '../tree/bound-tree.ts';
-import { coerce, coercionCost, supertype } from '../tree/coercion.ts';
+import { anyValueOf, coerce, coercionCost, supertype } from '../tree/coercion.ts';
 import { emptyScope, foldName } from '../tree/scope.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { isEmptyArray } from '../tree/storage.ts';
@@ -175,7 +175,7 @@ function columnAsValue({ body, columns }: BoundPart, index: number): BoundExpres
   const item = body.kind === 'select' ? body.items[index] : undefined;
   if (item?.kind === 'literal' && type.kind === 'FLOAT64') return item;
   if (item && isEmptyArray(item)) return item;
-  return { kind: 'column', type, relation: 0, index };
+  return anyValueOf(type);
 }
 
 /** The value that a branch selects, if it is written in the branch itself: a literal can take a type to which a column would need a cast. */

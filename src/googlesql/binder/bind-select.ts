@@ -123,7 +123,7 @@ function bindAround(
   const inside: BindContext = {
     ...context,
     scope,
-    aggregatesRefusedIn: 'a clause around',
+    aggregatesRefusedIn: 'a clause of the enclosing SELECT',
     windows: new Map(),
   };
   let conditions: readonly BoundExpression[];

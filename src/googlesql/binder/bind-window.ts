@@ -167,7 +167,7 @@ function isTooFar(distance: BoundExpression): boolean {
   return size >= (greatest[distance.type.kind] ?? Number.POSITIVE_INFINITY);
 }
 
-/** HUGEINT has room for 7e37 beyond 38 digits; less than 2^969 changes no FLOAT64 so that it becomes infinite. */
+/** In billionths, a key of 38 digits plus 7e37 still fits HUGEINT; adding less than 2^969 makes no finite FLOAT64 infinite. */
 const greatest: Readonly<Record<string, number>> = { NUMERIC: 7e28, FLOAT64: 2 ** 969 };
 
 /** ORDER BY inside a call or a window: expressions, never positions. */

@@ -22,7 +22,7 @@ type Clauses = {
  */
 export function refuseUngrouped(groupBy: BoundSelect['groupBy'], clauses: Clauses): void {
   const { select, items, others, from, keyOf } = clauses;
-  refuseStrangeGrouping(groupBy, clauses);
+  refuseGroupingOfOthers(groupBy, clauses);
   refuseKeysWithinKeys(groupBy, clauses);
   const isAggregated = groupBy || [...items.map(i => i.value), ...others].some(holdsAggregate);
   if (select.having && !groupBy && !items.some(({ value }) => holdsAggregate(value)))
@@ -56,8 +56,8 @@ function readsAny(value: BoundExpression, relations: ReadonlySet<number>): boole
   return childrenOf(value).some(child => readsAny(child, relations));
 }
 
-/** GROUPING tells whether a row is grouped by a key; its argument must be a key. */
-function refuseStrangeGrouping(
+/** Refuses GROUPING of anything but a key: it says whether a row is grouped by that key. */
+function refuseGroupingOfOthers(
   groupBy: BoundSelect['groupBy'],
   { select, items, others, keyOf }: Clauses,
 ): void {
@@ -71,7 +71,10 @@ function refuseStrangeGrouping(
   }
 }
 
-/** Refuses grouping sets with a key inside another key: a list item could be the one or be made of the other, and these differ. */
+/**
+ * Refuses grouping sets with a key inside another key: an item of the list could be the outer key or be made of the inner one, and the two
+ * differ.
+ */
 function refuseKeysWithinKeys(groupBy: BoundSelect['groupBy'], { select, keyOf }: Clauses): void {
   const hasSets = typeof select.groupBy === 'object' && select.groupBy.sets !== undefined;
   if (!hasSets || groupBy === undefined) return;

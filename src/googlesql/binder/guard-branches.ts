@@ -17,7 +17,7 @@ const bool = scalar('BOOL');
 type Rules = {
   allows(condition: BoundExpression): boolean;
   keeps(expression: BoundExpression): boolean;
-  /** Values of `let` by what they were: the body finds them by what they are. */
+  /** New values of `let` by the old ones: `named` refers to a value by identity. */
   readonly renamed: Map<BoundExpression, BoundExpression>;
   /** Number of conditions that have been considered for subqueries. */
   readonly looked: { count: number };
@@ -101,7 +101,7 @@ function guarded(expression: BoundExpression, conditions: Conditions, rules: Rul
         guarded(child, undefined, { ...plainRules(), renamed: rules.renamed, looked: rules.looked }),
       );
     case 'let':
-      // Its values come before its body.
+      // `mapChildren` visits its values before its body.
       return mapChildren(expression, child => {
         const inside = guarded(child, conditions, rules);
         if (child !== expression.body) rules.renamed.set(child, inside);

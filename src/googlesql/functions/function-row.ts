@@ -1,6 +1,6 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import type { BoundCall, BoundExpression } from '../tree/bound-tree.ts';
-import { coerce, coercionCost, supertype } from '../tree/coercion.ts';
+import { anyValueOf, coerce, coercionCost, supertype } from '../tree/coercion.ts';
 import { invalidQuery, onlyOnWarehouse, type Unsupported } from '../tree/sql-error.ts';
 import { asComputed, isEmptyArray, unclearArray } from '../tree/storage.ts';
 import { arrayOf, type ScalarKind, type SqlType, scalar, structOf, typeName } from '../tree/types.ts';
@@ -212,9 +212,7 @@ function solveVariable(candidate: FunctionRow, values: readonly BoundExpression[
   const arrayType = supertype(arrays);
   if (!arrayType || (arrayType.kind !== 'NULL' && arrayType.kind !== 'ARRAY')) return undefined;
   const elements: BoundExpression[] =
-    arrayType.kind === 'ARRAY' && arrayType.element.kind !== 'NULL'
-      ? [{ kind: 'column', type: arrayType.element, relation: 0, index: 0 }]
-      : [];
+    arrayType.kind === 'ARRAY' && arrayType.element.kind !== 'NULL' ? [anyValueOf(arrayType.element)] : [];
   const type = supertype([...plain, ...elements]);
   if (!type || (comparable && ['ARRAY', 'STRUCT', 'JSON'].includes(type.kind))) return undefined;
   return type;

@@ -1,6 +1,6 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { type BoundExpression, call, joinConditions, unsupportedCall } from '../tree/bound-tree.ts';
-import { coerce, somethingOf, supertype } from '../tree/coercion.ts';
+import { anyValueOf, coerce, supertype } from '../tree/coercion.ts';
 import { fieldName } from '../tree/duckdb-type.ts';
 import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
 import { inTemplate, quoteName } from '../tree/quote-text.ts';
@@ -55,7 +55,7 @@ export function nestedDistinction(values: readonly BoundExpression[], at: SqlPos
 /** `x IN UNNEST(array)` of STRUCTs. */
 export function nestedInArray(of: BoundExpression, array: BoundExpression, at: SqlPosition): BoundExpression {
   const element = array.type.kind === 'ARRAY' ? array.type.element : scalar('NULL');
-  const [value, something] = sameKind('IN UNNEST', [of, somethingOf(element)], at);
+  const [value, something] = sameKind('IN UNNEST', [of, anyValueOf(element)], at);
   const { type } = something!;
   const list = coerce(array, { kind: 'ARRAY', element: type, single: false, nulls: 'NULL' }, at);
   // DuckDB's lambdas can't contain columns of an enclosing query: everything but constants gets a name.

@@ -1,6 +1,7 @@
 import { utc } from '../functions/times/time-arguments.ts';
 import { plainTemporalPatterns } from '../times/read-temporal.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
+import { anyValueOf } from '../tree/coercion.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
 import { nullsOf } from '../tree/storage.ts';
@@ -76,7 +77,7 @@ function printFields(sql: string, from: StructType, to: StructType): string {
 
 /** The cast of a part of a value, which is named by its text. */
 function printPart(sql: string, from: SqlType, to: SqlType): string {
-  return printCast(sql, { of: { kind: 'column', type: from, relation: 0, index: 0 }, type: to, safe: false });
+  return printCast(sql, { of: anyValueOf(from), type: to, safe: false });
 }
 
 /** A literal keeps its digits, of which FLOAT64 might lose some. */

@@ -2,7 +2,7 @@ import type { CallSyntax, Expression, OrderItem, Query, WindowSpec } from '../tr
 
 /**
  * How the parts of the grammar call each other: a query contains expressions, which contain queries.
- * @param head the query in parentheses that it begins with, where that has been read
+ * @param head the query in parentheses with which it begins, if that has been parsed already
  */
 export type QueryRule = (head?: Query) => Query;
 

@@ -26,7 +26,7 @@ export type PipeParts = {
   join(left: FromItem): FromItem | undefined;
 };
 
-/** Operators of GoogleSQL that are not answered, by the words that begin them. */
+/** Operators of GoogleSQL that are not supported, by their first words. */
 const refused =
   `CALL CREATE DESCRIBE EXPORT FORK GRAPH IF INSERT LOG MATCH_RECOGNIZE RECURSIVE STATIC_DESCRIBE
   TABLESAMPLE TEE WINDOW WITH`.split(/\s+/);
@@ -77,7 +77,7 @@ export function parsePipes(cursor: TokenCursor, parts: PipeParts): readonly Pipe
     return cursor.unexpected('a pipe operator');
   }
 
-  /** Between commas, of which one more may follow. */
+  /** Items between commas; one more comma may follow the last. */
   function list<Item>(item: () => Item): Item[] {
     const items = [item()];
     while (cursor.takeSymbol(',')) {

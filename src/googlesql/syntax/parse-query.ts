@@ -15,7 +15,7 @@ import { parsePipes } from './parse-pipes.ts';
 import { startsSetOperator, takeSetOperator } from './parse-set-operator.ts';
 import { createTokenCursor, type TokenCursor } from './token-cursor.ts';
 
-/** Words that begin a statement other than a query: GoogleSQL's, and those of engines for which the text may be meant. */
+/** First words of statements other than queries: those of GoogleSQL, and of engines for which a text may be meant. */
 const statementWords = new Set(
   `ALTER ANALYZE ASSERT ATTACH BEGIN BREAK CALL CHECKPOINT CLONE COMMIT CONTINUE COPY CREATE DECLARE DEFINE DELETE
   DESCRIBE DETACH DROP EXECUTE EXPLAIN EXPORT FOR GRANT IF IMPORT INSERT INSTALL ITERATE LEAVE LOAD LOOP MERGE MODULE

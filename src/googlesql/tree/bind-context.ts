@@ -21,7 +21,7 @@ export type ParameterTypes = ReadonlyMap<string, ScalarKind>;
 export type Declarations = {
   readonly parameterNames: readonly string[];
   readonly arrayParameterNames: readonly string[];
-  /** The types of parameters, of the elements of lists; those that are not here are STRING. */
+  /** Types of parameters, or of their elements if they are arrays. Default: STRING. */
   readonly parameterTypes: ParameterTypes;
   /** Whether `::` casts to Postgres' names of types, which GoogleSQL refuses. */
   readonly takesPostgresCasts: boolean;
@@ -113,22 +113,22 @@ export function bindArguments(context: BindContext, call: CallSyntax): readonly 
 /** Maximum columns in a statement, over all its SELECT lists and FROM items. */
 const maxStatementColumns = 20_000;
 
-/** Most scalars in the columns of all SELECT lists of a statement: a short text can name a wide record often. */
+/** Maximum scalars in the columns of all SELECT lists of a statement: a short text can name a wide record often. */
 const maxStatementLeaves = 50_000;
 
-/** Most `pathSteps` of all the records that expressions name. */
+/** Maximum `pathSteps` of all the records that expressions name. */
 const maxStatementRecords = 50_000;
 
 /**
- * Most expressions that are bound in a statement. The longest text has 33,000; one that is bound again at each level of calls in one
- * another has no end.
+ * Maximum expressions that are bound in a statement. The longest text has 33,000, but one that is bound again at each level of nested calls
+ * multiplies without end.
  */
 const maxStatementExpressions = 100_000;
 
-/** Most names that the WITH expressions of a statement bring: each is looked for in all that follows it. */
+/** Maximum names in the WITH expressions of a statement: each is searched for in all that follows it. */
 const maxStatementVariables = 200;
 
-/** Most instructions of all regular expressions in a statement. */
+/** Maximum instructions of all regular expressions in a statement. */
 const maxStatementPatterns = 100_000;
 
 /** The counts of a statement so far. */

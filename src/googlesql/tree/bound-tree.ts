@@ -116,7 +116,7 @@ export type BoundCall = {
   /** DuckDB text; `$1` is the first argument, `$*` all of them between commas. */
   readonly template: string;
   readonly arguments: readonly BoundExpression[];
-  /** Present where DuckDB has no form of it. */
+  /** Present if DuckDB has no form of the call. */
   readonly unsupported?: Unsupported;
 };
 
@@ -124,7 +124,7 @@ export type BoundAggregate = {
   readonly kind: 'aggregate';
   readonly type: SqlType;
   readonly name: string;
-  /** DuckDB text, also with `$distinct`, `$order`, `$filter` and `$over`, empty where not asked for. */
+  /** DuckDB text; `$distinct`, `$order`, `$filter` and `$over` are empty if the call has no such part. */
   readonly template: string;
   readonly arguments: readonly BoundExpression[];
   readonly distinct: boolean;
@@ -134,7 +134,7 @@ export type BoundAggregate = {
   readonly filter?: BoundExpression;
   /** Present on an analytic call. */
   readonly over?: BoundWindow;
-  /** Present where DuckDB has no form of it. */
+  /** Present if DuckDB has no form of the call. */
   readonly unsupported?: Unsupported;
 };
 
@@ -147,9 +147,9 @@ export type BoundJsonValue = {
   readonly path: string;
   /** The steps of `parseJsonPath` as JSON. */
   readonly steps: string;
-  /** Names that the path goes through: a text that holds one of them twice has two ways, and DuckDB's reader takes the first alone. */
+  /** Names that the path passes through. A text may hold one of them twice; DuckDB's reader then follows only the first. */
   readonly passed: readonly string[];
-  /** Positions in arrays as names: to BigQuery they are names of an object's members as well. */
+  /** Positions in arrays, as texts: BigQuery also reads them as names of an object's members. */
   readonly positions: readonly string[];
 };
 
@@ -159,7 +159,7 @@ export type BoundExpression =
   | {
       readonly kind: 'null';
       readonly type: SqlType;
-      /** The type is a guess: beside something else it is that of the other. */
+      /** The type is a guess: beside another value the NULL takes that value's type. */
       readonly isBare?: true;
     }
   | { readonly kind: 'parameter'; readonly type: SqlType; readonly name: string }

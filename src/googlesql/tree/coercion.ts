@@ -70,7 +70,7 @@ function fieldsCost(value: BoundExpression, from: StructType, to: StructType): C
     const { type } = to.fields[i]!;
     if (part === bareNull && sameType(from.fields[i]!.type, type)) return 0;
     const isWritten = isLiteralArray(part) && part.elements.length > 0;
-    return coercionCost(isWritten ? somethingOf(part.type) : part, type);
+    return coercionCost(isWritten ? anyValueOf(part.type) : part, type);
   });
   return mostOf(0, costs);
 }
@@ -88,14 +88,14 @@ function mostOf(least: Cost, costs: readonly (Cost | undefined)[]): Cost | undef
 function structParts(value: BoundExpression): readonly BoundExpression[] {
   if (value.kind === 'struct')
     return value.values.map(part => (part.kind === 'null' && part.isBare ? bareNull : part));
-  return value.type.kind === 'STRUCT' ? value.type.fields.map(({ type }) => somethingOf(type)) : [];
+  return value.type.kind === 'STRUCT' ? value.type.fields.map(({ type }) => anyValueOf(type)) : [];
 }
 
 const noType = scalar('NULL');
 const bareNull: BoundExpression = { kind: 'null', type: noType };
 
 /** A placeholder for any value of a type. */
-export const somethingOf = (type: SqlType): BoundExpression => ({
+export const anyValueOf = (type: SqlType): BoundExpression => ({
   kind: 'column',
   type,
   relation: 0,

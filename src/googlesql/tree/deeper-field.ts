@@ -2,12 +2,12 @@ import { didYouMean } from '../../base/nearest-name.ts';
 import { sameName } from './scope.ts';
 import type { SqlType, StructField } from './types.ts';
 
-/** Fields that are looked at: the work of an error stays below a millisecond. */
+/** Maximum fields that are examined: an error should cost less than a millisecond. */
 const maxFields = 5000;
 
 /**
- * The end of a message that a name is unknown: the path of a field of that name inside these, the shallowest first, `[]` behind each array
- * that has to be unnested; else a name that is near.
+ * The end of the message for an unknown name: the path of the shallowest field of that name inside the given fields, with `[]` after each
+ * array that must be unnested; otherwise a similar name.
  */
 export function whereElse(name: string, fields: Iterable<StructField>, near: Iterable<string>): string {
   const path = deeperPath(name, fields);

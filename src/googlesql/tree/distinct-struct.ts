@@ -5,7 +5,7 @@ import { type StructType, structOf } from './types.ts';
 
 /**
  * A STRUCT type that a statement makes.
- * @throws GatewayError `invalid_query` where two fields have one name: no record of DuckDB has
+ * @throws GatewayError `invalid_query` if two fields have the same name, which no DuckDB record can
  */
 export function distinctStruct(fields: StructType['fields'], at: SqlPosition): StructType {
   const seen = new Set<string>();

@@ -37,7 +37,7 @@ function collect({ unnests, values }: Known, from: BoundFrom): void {
   if (isInner && from.on) values.push(...valuesWhereTrue(from.on));
   if (from.kind === 'unnest') {
     unnests.set(from.relation, from);
-    // An array that gave an element is there, and so is what holds it; the array itself is not implied by itself.
+    // An array with an element is present, and so is everything around it; the test of the array itself stays.
     if (isInner) values.push(from.array);
     if (from.input) collect({ unnests, values }, from.input);
   } else if (isInner) {
@@ -51,13 +51,13 @@ function valuesWhereTrue(condition: BoundExpression): BoundExpression[] {
   if (condition.kind !== 'call') return valuesBehind(condition);
   const [first] = condition.arguments;
   if (condition.name === 'AND') return condition.arguments.flatMap(valuesWhereTrue);
-  // An array is never NULL, however little is stored.
+  // An array is never NULL, even if its storage is.
   if (condition.name === 'NOT' && first?.kind === 'isNull')
     return first.of.type.kind === 'ARRAY' ? [] : valuesBehind(first.of);
   return valuesBehind(condition);
 }
 
-/** Values that are not NULL where what is made of them is not. */
+/** Values that are not NULL if the expression made of them is not. */
 function valuesBehind(expression: BoundExpression): BoundExpression[] {
   if (expression.kind === 'field' || expression.kind === 'column') return [expression];
   if (expression.kind === 'cast') return expression.type.kind === 'ARRAY' ? [] : valuesBehind(expression.of);
@@ -67,7 +67,7 @@ function valuesBehind(expression: BoundExpression): BoundExpression[] {
   return strictCalls.has(expression.name) ? expression.arguments.flatMap(valuesBehind) : [];
 }
 
-/** Calls that answer NULL when one of their arguments is NULL, as printed. AND and OR are not among them. */
+/** Calls that return NULL when one of their arguments is NULL, as printed. AND and OR are not among them. */
 const strictCalls: ReadonlySet<string> = new Set([
   ...['=', '!=', '<', '<=', '>', '>=', 'LIKE', 'NOT'],
   ...['STARTS_WITH', 'ENDS_WITH', 'REGEXP_CONTAINS', 'LOWER', 'UPPER'],

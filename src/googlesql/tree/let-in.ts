@@ -15,7 +15,7 @@ export function isRepeatable(value: BoundExpression): boolean {
       return isRepeatable(value.of);
     case 'cast':
       return value.of.type.kind === 'INT64' && value.type.kind === 'FLOAT64' && isRepeatable(value.of);
-    // So many units of time.
+    // A number of units of time.
     case 'call':
       return value.name.startsWith('INTERVAL ') && value.arguments.every(isRepeatable);
     default:

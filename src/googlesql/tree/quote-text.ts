@@ -11,20 +11,20 @@ export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** DuckDB text as part of a template (see `BoundCall.template`), in which a `$` of its own would begin a place for an argument. */
+/** Escapes DuckDB text for a template (see `BoundCall.template`), in which a `$` starts a hole. */
 export function inTemplate(sql: string): string {
   return sql.replaceAll('$', '$$$$');
 }
 
-/** Operands that are written one behind the other. */
-const mostInARow = 16;
+/** Maximum operands in one chain. */
+const maxInChain = 16;
 
 /**
- * Joins DuckDB expressions by `||`. Many are written in halves, for DuckDB reads `a || b || c` as one expression in another and refuses
- * more than 1,000 levels.
+ * Joins DuckDB expressions by `||`. Many are split in halves: DuckDB nests the operators of `a || b || c`, and refuses more than 1,000
+ * levels.
  */
 export function concatOperands(operands: readonly string[]): string {
-  if (operands.length <= mostInARow) return operands.join(' || ');
+  if (operands.length <= maxInChain) return operands.join(' || ');
   const middle = operands.length >> 1;
   return `(${concatOperands(operands.slice(0, middle))}) || (${concatOperands(operands.slice(middle))})`;
 }

@@ -106,7 +106,7 @@ function variableOfName(variables: readonly RangeVariable[], key: string): Range
   let index = variableIndexes.get(variables);
   if (!index) {
     const byName = new Map<string, RangeVariable>();
-    // The first of a name wins.
+    // The first variable of a name wins.
     for (const variable of variables.toReversed())
       if (variable.name !== undefined) byName.set(foldName(variable.name), variable);
     index = byName;

@@ -20,7 +20,7 @@ export function sandboxRefused(message: string, at: SqlPosition): GatewayError {
 /** Valid GoogleSQL that has no DuckDB form. The warehouse runs it; the embedded engine refuses it by name. */
 export type Unsupported = { readonly message: string; readonly at: SqlPosition };
 
-/** The error for SQL that only the warehouse runs. A function with such rows catches it, and becomes a call of them. */
+/** The error for SQL that only the warehouse runs. `bindSpecial` catches it for a function that also has rows for the warehouse. */
 export class UnsupportedSql extends GatewayError {
   readonly reason: Unsupported;
 

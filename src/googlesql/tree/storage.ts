@@ -33,7 +33,7 @@ export function nullsOf(value: BoundExpression): ArrayType['nulls'] {
 function nullsOfArray(value: BoundExpression, type: ArrayType): ArrayType['nulls'] {
   if (value.kind === 'named') return nullsOf(value.value);
   if (value.kind === 'column') return type.nulls;
-  // No row is NULL, and an empty array that is stored looks the same.
+  // A subquery without rows is NULL, which looks like a stored empty array.
   if (value.kind === 'subquery' && value.form === 'SCALAR') return type.nulls === 'NULL' ? 'NULL' : 'UNCLEAR';
   // On any other way to a field something may be NULL.
   if (value.kind === 'field') return isPath(value) ? type.nulls : 'UNCLEAR';

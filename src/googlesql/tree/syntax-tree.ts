@@ -182,8 +182,11 @@ export type NamedExpression = { readonly expression: Expression; readonly alias?
 /** Columns that UNPIVOT makes one row of, and what stands for them in its name column. */
 export type UnpivotGroup = { readonly columns: readonly Identifier[]; readonly label?: Expression };
 
-export type FromItem = { readonly at: SqlPosition } /** What a pipe operator reads. */ & (
-  | { readonly kind: 'input' }
+export type FromItem = { readonly at: SqlPosition } & (
+  | {
+      /** The input of a pipe operator. */
+      readonly kind: 'input';
+    }
   | {
       /** A subset, a table, or an array path: `t.metadata m`. */
       readonly kind: 'table';

@@ -10,7 +10,7 @@ export const isRange = (kind: string): kind is RangeKind => kind.startsWith('RAN
 
 export type ScalarType = {
   readonly kind: ScalarKind;
-  /** BYTES in a format of the embedded engine, which BigQuery can't read. */
+  /** Whether BYTES are a sketch in the embedded engine's format, which BigQuery can't read. */
   readonly isSketch?: true;
 };
 
@@ -89,10 +89,10 @@ const sameFieldTypes = comparedOnce(
     a.fields.every((field, i) => sameType(field.type, b.fields[i]!.type)),
 );
 
-/** Below this, in scalars, a STRUCT is compared again in less time than it takes to remember what was found. */
+/** STRUCTs with fewer scalars are compared in less time than remembering the result takes. */
 const minRemembered = 20;
 
-/** A comparison of two STRUCTs that remembers what it found: records in one another are compared at each level. */
+/** Makes a comparison of STRUCTs remember its results: nested records are compared at each level. */
 export function comparedOnce(
   compare: (a: StructType, b: StructType) => boolean,
 ): (a: StructType, b: StructType) => boolean {
@@ -124,7 +124,7 @@ export function onOuterSide(type: SqlType): SqlType {
 export const scalar = (kind: ScalarKind): ScalarType => ({ kind });
 export const arrayOf = (element: SqlType): ArrayType => ({ kind: 'ARRAY', element, single: false });
 
-/** @throws RangeError if the type is larger than anybody could read */
+/** @throws RangeError if the type is larger than `maxPathSteps` */
 export function structOf(fields: readonly StructField[]): StructType {
   const type: StructType = { kind: 'STRUCT', fields, presence: false };
   if (pathSteps(type) > maxPathSteps) throw new RangeError('Type too large');
@@ -150,8 +150,8 @@ export function leavesOf(type: SqlType): number {
 const knownSteps = new WeakMap<StructType, number>();
 
 /**
- * How many fields the paths to all scalars of a value go through: as many as there are scalars in a record, more with records in one
- * another. As long is what writes, casts or compares each scalar.
+ * The number of fields on the paths to all scalars of a type: one per scalar in a flat record, more in nested ones. SQL that writes, casts
+ * or compares each scalar grows with it.
  */
 export function pathSteps(type: SqlType): number {
   if (type.kind === 'ARRAY') return pathSteps(type.element);

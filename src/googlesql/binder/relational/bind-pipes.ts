@@ -140,7 +140,7 @@ function asserted(context: BindContext, piped: Piped, operator: Operator<'assert
   const otherwise = call('ASSERT', template, payload, bool);
   const branches = [{ when: test, result: literal('BOOL', 'TRUE') }];
   const where: BoundExpression = { kind: 'case', type: bool, branches, otherwise };
-  // With a LIMIT, below which DuckDB moves no later filter: each row must be checked here.
+  // With a LIMIT, below which DuckDB pushes no later filter: each row must be checked here.
   return closed(context, { ...rows, where }, { at, limit: Number.MAX_SAFE_INTEGER });
 }
 

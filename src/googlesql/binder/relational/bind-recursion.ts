@@ -137,9 +137,9 @@ export function bindRecursion(
   if (select.items.some(holdsAnyAggregate)) refuse('An aggregate or analytic function');
   if (step.columns.length !== base.columns.length)
     throw invalidQuery('The queries of a recursive subset have different numbers of columns', name.at);
-  const last0: BoundExpression = { kind: 'column', type: int64, relation, index: columns.length - 1 };
+  const depthBefore: BoundExpression = { kind: 'column', type: int64, relation, index: columns.length - 1 };
   const items = select.items.map((item, i) => coerce(item, columns[i]!.type, name.at));
-  const next: BoundSelect = { ...select, items: [...items, nextDepth(last0, name.at)] };
+  const next: BoundSelect = { ...select, items: [...items, nextDepth(depthBefore, name.at)] };
   return {
     subsets: [],
     orderBy: [],

@@ -101,7 +101,7 @@ function arranged(context: BindContext, part: BoundPart, names: Names, index: In
       ? { name, type: missing.type, anonymous: false }
       : { ...columns[position]!, name };
   });
-  // DISTINCT, and GROUP BY ALL, are about the columns that a query selects.
+  // DISTINCT depends on the columns that a query selects.
   const isPlain = body.kind === 'select' && !body.distinct;
   if (isPlain) {
     const items = positions.map(position => (position === undefined ? missing : body.items[position]!));
