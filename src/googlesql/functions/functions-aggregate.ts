@@ -6,11 +6,14 @@ import { isAlwaysFinite, magnitude, maxRowsExponent } from './magnitude.ts';
 
 const sortable = ['INT64', 'FLOAT64', 'NUMERIC', 'STRING', 'TIMESTAMP', 'DATETIME', 'DATE', 'TIME'];
 
-/** Beyond it a square overflows, which DuckDB refuses, as it does NaN and infinity; such values are scaled down and up again. */
+/**
+ * Beyond this a square overflows, which DuckDB refuses, as it refuses NaN and infinities: such values are scaled down, and the result up
+ * again.
+ */
 const largeSquare = '1e150';
 const scale = 1e160;
 
-/** Statistics over FLOAT64, NULL over fewer than this many values; a variance that overflows is infinite. */
+/** Statistics of FLOAT64, with the number of values below which they are NULL; a variance that overflows is infinite. */
 const statistics = Object.entries({
   STDDEV: ['stddev_samp', 2, `${scale}`],
   STDDEV_SAMP: ['stddev_samp', 2, `${scale}`],
@@ -41,18 +44,18 @@ const numericStatistics = Object.entries({
   ),
 );
 
-/** Integers and their like. */
+/** Whether no value is so large that its square overflows, as with integers. */
 function isSmall([value]: readonly BoundExpression[]): boolean {
   return (magnitude(value!) ?? Number.POSITIVE_INFINITY) < 400;
 }
 
-/** Of a pair; NULL, which is passed over, where either is. */
+/** Whether both values of a pair are finite; NULL, which aggregates ignore, if either is NULL. */
 const bothFinite = 'case when $1 is not null and $2 is not null then isfinite($1) and isfinite($2) end';
 
 /** Over the pairs without a NULL. Beside NaN or infinity DuckDB fails, BigQuery answers NaN. */
 const pairStatistics = Object.entries({ CORR: 2, COVAR_POP: 1, COVAR_SAMP: 2 }).map(([name, pairs]) => {
   const scaled = (first: string, second: string) => {
-    // DuckDB calculates what no branch takes, too, and fails for great values.
+    // DuckDB also calculates branches that are not taken, and fails for large values.
     const fits = (value: string, down: string) =>
       down ? `isfinite(${value})` : `abs(${value}) < ${largeSquare}`;
     const both = `${fits('$1', first)} and ${fits('$2', second)}`;
@@ -86,14 +89,14 @@ const cannotOverflow: Variant['applies'] = ([value]) =>
 const wholeSum = 'sum(cast(trunc($1) as hugeint))$over';
 const fractionSum = 'sum($1 - trunc($1))$over';
 
-/** The same of distinct values, which only DuckDB's own sum tells apart. */
+/** The same for distinct values, which only DuckDB's own SUM can single out. */
 const distinctWhole = 'cast(trunc(sum($distinct$1)$over) as hugeint)';
 const distinctFraction = 'sum($distinct$1)$over - trunc(sum($distinct$1)$over)';
 
 /** The values that are not NULL. */
 export const listedTemplate = 'array_agg($distinct$1$order) filter (where $1 is not null)$over';
 
-/** Aggregate functions, which also take OVER where `$over` stands. All of them pass over NULL. */
+/** Aggregate functions, which also take OVER where `$over` stands. All of them ignore NULL. */
 export const aggregateRows = [
   row('COUNT() INT64', 'count(*)$over'),
   row('COUNT(T) INT64', 'count($distinct$1)$over'),
@@ -131,7 +134,7 @@ export const aggregateRows = [
   row('BIT_OR(INT64) INT64', 'bit_or($1)$over'),
   row('BIT_XOR(INT64) INT64', 'bit_xor($distinct$1)$over'),
   ...statistics,
-  // After FLOAT64, which integers become.
+  // After the rows of FLOAT64, to which integers are coerced.
   ...numericStatistics,
   ...pairStatistics,
   row(
@@ -140,7 +143,7 @@ export const aggregateRows = [
   ),
   ...topSumRows,
   ...sketchAggregateRows,
-  // Exact: DuckDB's estimate is off by an eighth, also of few values.
+  // Exact: DuckDB's estimate is off by an eighth, even for few values.
   row('APPROX_COUNT_DISTINCT(C) INT64', 'count(distinct $1)$over'),
   ...sortable.map(type =>
     row(
@@ -192,7 +195,7 @@ export const windowRows = [
 
 /**
  * The percentile of PERCENTILE_DISC. BigQuery multiplies the FLOAT64 by the number of rows exactly: 0.9 is a little more than nine tenths,
- * and the 10th of 10 rows is the first at it. DuckDB rounds, so that what is more must be more by what rounding leaves.
+ * so that of 10 rows the 10th is the first at it. DuckDB rounds the product, so such a percentile is raised by more than rounding removes.
  */
 export function exactPercentile(value: BoundExpression): BoundExpression {
   if (value.kind !== 'literal' || value.type.kind !== 'FLOAT64') return value;
@@ -208,7 +211,7 @@ export function exactPercentile(value: BoundExpression): BoundExpression {
 
 const maxDistance = Number.MAX_SAFE_INTEGER;
 
-/** Arguments that must be constants where they are given, and their range. */
+/** Arguments that must be literals if they are given, with their ranges. */
 export const literalArguments: Readonly<Record<string, { index: number; from: number; to: number }>> = {
   APPROX_QUANTILES: { index: 1, from: 1, to: 10_000 },
   APPROX_TOP_COUNT: { index: 1, from: 1, to: 100_000 },
@@ -222,17 +225,17 @@ export const literalArguments: Readonly<Record<string, { index: number; from: nu
   PERCENTILE_DISC: { index: 1, from: 0, to: 1 },
 };
 
-/** An argument to sort by. NaN sorts elsewhere in DuckDB, so that it is refused. */
+/** An argument to sort by. NaN, which DuckDB sorts elsewhere, is refused. */
 export function notNan(value: BoundExpression): BoundExpression {
   if (value.type.kind !== 'FLOAT64' || isAlwaysFinite(value)) return value;
   return call('NOT_NAN', 'bq_not_nan($1)', [value], value.type);
 }
 
-/** Quantiles with NULL among the values, as the least of them: those at the places that `quantile_disc` goes by. */
+/** Quantiles of values with NULL as the least of them, at the same places as by `quantile_disc`. */
 export const quantilesWithNulls =
   "list_transform(range($2 + 1), lambda q: list_extract(list_sort(array_agg($distinct$1), 'asc', 'nulls first'), greatest(1, (q * len(array_agg($distinct$1)) + $2 - 1) // $2)))";
 
-/** One of the quantiles, where it is known which: DuckDB need not make them all. */
+/** One of the quantiles, if it is known which: DuckDB need not calculate all of them. */
 export function quantileAt(of: BoundExpression, index: BoundExpression): BoundExpression | undefined {
   if (of.kind !== 'aggregate' || of.name !== 'APPROX_QUANTILES' || of.type.kind !== 'ARRAY') return undefined;
   if (of.template === quantilesWithNulls) return undefined;

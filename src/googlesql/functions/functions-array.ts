@@ -3,7 +3,7 @@ import { row, type Variant } from './function-row.ts';
 
 const withTexts = 'list_transform($1, lambda e: coalesce(e, $3))';
 
-/** Joins texts by one that DuckDB's own function does not take, for it is calculated: as elements between them. */
+/** Joins texts with a calculated separator, which DuckDB's own function does not accept, as elements between them. */
 const joined = (texts: string) =>
   `(case when $2 is not null then array_to_string(flatten(list_transform(list_filter(${texts}, lambda e: e is not null), lambda e, i: case when i = 1 then [e] else [$2, e] end)), '') end)`;
 

@@ -1,6 +1,6 @@
 import { row, unsupported } from './function-row.ts';
 
-/** What DuckDB calculates, with the C library's last digits as the reference has them, and the arguments that it takes. */
+/** Functions of DuckDB, which have the C library's last digits like the reference, and the arguments for which they are defined. */
 const inDuckDb: Readonly<Record<string, readonly [call: string, domain: string]>> = {
   ACOS: ['acos($)', 'abs($1) <= 1'],
   ACOSH: ['acosh($)', '$1 >= 1'],
@@ -17,14 +17,14 @@ const inDuckDb: Readonly<Record<string, readonly [call: string, domain: string]>
   SINH: ['sinh($)', 'isfinite($1)'],
 };
 
-/** The engine's own function says what comes of other arguments, and of those without a finite answer. */
+/** Other arguments, and those without a finite result, are left to a function of the engine process. */
 const checked = Object.entries(inDuckDb).map(([name, [call, domain]]) => {
   const answer = call.replace('$', `case when ${domain} then $1 end`);
   const rest = `bq_${name.toLowerCase()}($1)`;
   return row(`${name}(FLOAT64) FLOAT64`, `(case when isfinite(${answer}) then ${answer} else ${rest} end)`);
 });
 
-/** Functions of angles and roots; RANGE_BUCKET counts what is not above. */
+/** Functions of angles, roots and bits, and RANGE_BUCKET. */
 export const floatRows = [
   ...checked,
   row('ATAN(FLOAT64) FLOAT64', 'atan($1)'),

@@ -85,7 +85,7 @@ function asJson(
   form: 'jsonText' | 'jsonValue' | 'jsonWide',
   at: SqlPosition,
 ): BoundExpression {
-  // Not a literal, which would be of any type that its text can be read as.
+  // Not a literal, which could be coerced to any type that its text fits.
   if (value.kind === 'null') return call('TO_JSON', "'null'", [], text);
   refuseOuterArray(value, 'A conversion to JSON', at);
   const kind = kindWithoutText(value.type);
@@ -167,7 +167,7 @@ function jsonObject(...[context, syntax]: Parameters<SpecialFunction>): BoundExp
   return asValue(call('JSON_OBJECT', template, [...keys, ...members], text));
 }
 
-/** A path that is known, as the engine process takes it; `undefined` for NULL. */
+/** A constant path in the form for the engine process; undefined for NULL. */
 function stepsOf(syntax: CallSyntax, index: number): string | undefined {
   const argument = syntax.arguments[index];
   if (argument?.kind === 'literal' && argument.type === 'NULL') return undefined;
@@ -179,7 +179,7 @@ function stepsOf(syntax: CallSyntax, index: number): string | undefined {
   }
 }
 
-/** Goes through pairs of a path and a value, each change on top of the last. */
+/** Applies pairs of a path and a value, each to the result of the one before. */
 function changes(
   context: BindContext,
   syntax: CallSyntax,

@@ -7,7 +7,7 @@ import { scalar } from '../tree/types.ts';
 import { constantText } from './call-arguments.ts';
 import { bindRow, type FunctionRow, row } from './function-row.ts';
 
-/** Of text, which need not be JSON, and of values of the type JSON; `$2` is the JSONPath. */
+/** Rows for text, which need not be JSON, and for values of the type JSON; `$2` is the JSONPath. */
 const valueRows = [
   row('JSON_VALUE(STRING, STRING) STRING', 'bq_read_json_value($1, $2)'),
   row('JSON_VALUE(JSON, STRING) STRING', 'bq_read_json_value(cast($1 as varchar), $2)'),
@@ -28,7 +28,7 @@ const queryArrayRows = [
   ),
 ];
 
-/** By name; those of `JSON_EXTRACT…` spell their paths in the older way. */
+/** By name; those of `JSON_EXTRACT…` have the older path syntax. */
 const rowsOfReaders: Readonly<Record<string, readonly FunctionRow[]>> = {
   JSON_VALUE: valueRows,
   JSON_QUERY: queryRows,
@@ -47,8 +47,8 @@ export const jsonFunctions: Readonly<Record<string, SpecialFunction>> = {
 };
 
 /**
- * `j.name`, `j['name']` and `j[0]`. DuckDB's own reader takes plain names and positions; `*` is a pattern to it, the empty name an
- * error, and a negative position one from the end.
+ * `j.name`, `j['name']` and `j[0]`. DuckDB's own reader handles plain names and positions; `*` is a pattern to it, the empty name an error,
+ * and a negative position counts from the end.
  */
 export function jsonMember(of: BoundExpression, member: string | bigint): BoundExpression {
   const isPlain = typeof member === 'bigint' || /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(member);
@@ -61,7 +61,7 @@ export function jsonMember(of: BoundExpression, member: string | bigint): BoundE
 
 function readingFunction(name: string, rows: readonly FunctionRow[]): SpecialFunction {
   const mode = name.startsWith('JSON_EXTRACT') ? 'legacy' : 'standard';
-  // Without a path it is `$`, but where a part is wanted.
+  // The path is `$` by default, but JSON_QUERY requires one.
   const needsPath = rows === queryRows;
   return (context, syntax) => {
     const [value, path] = syntax.arguments;
@@ -85,7 +85,7 @@ function readSteps(path: string, mode: JsonPathMode, at: SqlPosition): readonly 
   }
 }
 
-/** A path in DuckDB's spelling, where it has one: see `BoundJsonValue`. */
+/** A path in DuckDB's spelling, if it has one: see `BoundJsonValue`. */
 function nativePath(
   steps: readonly JsonStep[],
 ): Pick<BoundJsonValue, 'path' | 'passed' | 'positions'> | undefined {

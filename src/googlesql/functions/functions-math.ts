@@ -33,13 +33,16 @@ const power = ['POW', 'POWER'].flatMap(name => [
   ...exact(name, 2),
 ]);
 
-/** BigQuery calculates NUMERIC exactly, DuckDB in FLOAT64 only: these signatures are there to be refused. */
+/** BigQuery calculates NUMERIC exactly, DuckDB in FLOAT64 only: these signatures exist only to be refused. */
 function exact(name: string, count: number): readonly FunctionRow[] {
   const types = exactNumeric.has(name) ? ['BIGNUMERIC'] : ['NUMERIC', 'BIGNUMERIC'];
   return types.map(type => row(`${name}(${Array(count).fill(type).join(', ')}) ${type}`, unsupported));
 }
 
-/** Numbers of places that are written out, with the power of ten that they stand for: a tenth of the time of a call of the engine. */
+/**
+ * Variants for constant numbers of places, with their power of ten written out: they take a tenth of the time of a function in the engine
+ * process.
+ */
 function places(macro: string, least: number): readonly Variant[] {
   return Array.from({ length: 13 - least }, (_, i) => ({
     template: `${macro}($1, 1e${least + i}::double, $2)`,
@@ -53,11 +56,11 @@ const signs: Readonly<Record<string, string>> = {
   FLOAT64: 'bq_sign($1)',
 };
 
-/** NULL where it overflows; NaN and infinity may go in, and then come out. */
+/** NULL on overflow; NaN and infinities pass through. */
 const finiteQuotient =
   '(case when isfinite($1 / nullif($2, 0)) or not isfinite($1) or not isfinite($2) then $1 / nullif($2, 0) end)';
 
-/** Integers and their like divide without overflow. */
+/** Integers divide without overflow. */
 const isSmallQuotient = (values: readonly BoundExpression[]): boolean =>
   values.every(value => value.kind === 'cast' && value.of.type.kind === 'INT64');
 

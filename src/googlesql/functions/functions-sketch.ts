@@ -27,7 +27,10 @@ export const sketchAggregateRows = [
 
 export const sketchRows = [row('HLL_COUNT.EXTRACT(BYTES) INT64', 'coalesce(bq_hll_count($1), 0)')];
 
-/** All weights of a group, which a lambda names once: the greatest sums first, NULL last, and of equal sums the greatest value; NULL where no row is. */
+/**
+ * The greatest sums of a group's weights first, NULL last, and of equal sums the greatest value first; NULL for a group without rows. A
+ * lambda names the collected rows once.
+ */
 const topSums = (type: string) => {
   const keys = "list_transform(a[1], lambda e: cast(to_json({'v': e.v}) as varchar))";
   const sums = `bq_key_sums_${type.toLowerCase()}(${keys}, list_transform(a[1], lambda e: e.w))`;

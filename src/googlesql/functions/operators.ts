@@ -59,7 +59,7 @@ const arithmetic = ['+', '-', '*'].flatMap(name => [
   row(`${name}(FLOAT64, FLOAT64) FLOAT64`, `($1 ${name} $2)`),
 ]);
 
-/** A text with digits only, or an INT64, as the count of an interval; a unit longer than a day is a calendar step. */
+/** `INTERVAL n PART`; units longer than a day are steps of the calendar. */
 const intervals = Object.entries({
   MICROSECOND: 'to_microseconds($1)',
   MILLISECOND: 'to_microseconds($1 * 1000)',

@@ -41,7 +41,7 @@ function refusal(rest: string): string {
   return operator ? `Unsupported operator in JSONPath: ${operator}` : `Invalid token in JSONPath at: ${rest}`;
 }
 
-/** The position that a name begins with, as C's `%u` reads it: 32 bits, and what is beyond 64 is the largest. */
+/** The position at the start of a name, as C's `%u` reads it: 32 bits; a number beyond 64 bits is the largest. */
 function indexOf(key: string): number | undefined {
   const [, sign, digits] = /^[\t-\r ]*([+-]?)0*(\d+)/.exec(key) ?? [];
   if (digits === undefined) return undefined;
@@ -50,7 +50,7 @@ function indexOf(key: string): number | undefined {
   return Number(BigInt.asUintN(32, sign === '-' ? -number : number));
 }
 
-/** Spelled as in `standard`, with the two kinds of steps told apart. */
+/** The syntax of `standard`, with names and positions distinguished. */
 const strictStep =
   /\.(?<name>[\p{L}\p{N}_\-:\t\n\f\r ]+)|\[[\t\n\f\r ]*(?<subscript>\d+)[\t\n\f\r ]*\]|\."(?<quoted>(?:[^\\"]|\\.)*)"/suy;
 

@@ -44,7 +44,10 @@ class JsonReader {
   readonly #path: readonly JsonStep[];
   #at = 0;
   #depth = 0;
-  /** What the innermost array on the path looks for. The reference keeps one for all arrays, so that an outer one goes on with an inner one's. */
+  /**
+   * What the innermost array on the path looks for. The reference has one variable for all arrays, so an outer array continues with what an
+   * inner one looked for.
+   */
   #wanted: number | undefined;
 
   constructor(text: string, path: readonly JsonStep[]) {

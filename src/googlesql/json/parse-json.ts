@@ -22,7 +22,7 @@ export function parseJson(text: string, wideNumbers: 'exact' | 'round' = 'exact'
     if (!Array.isArray(holder)) members++;
     return typeof read === 'number' ? number(source) : read;
   });
-  // It calls back for the last of two members of one name only, and once for the whole.
+  // JSON.parse calls back only for the last of two members with one name, and once for the whole value.
   return writeJson(members - 1 === countMembers(own) ? value : parseFirst(own, number));
 }
 

@@ -4,7 +4,7 @@ const date = String.raw`(?:000[1-9]|00[1-9]\d|0[1-9]\d{2}|[1-9]\d{3})-\d{1,2}-\d
 const time = String.raw`(?:[01]?\d|2[0-3]):[0-5]?\d:[0-5]?\d(?:\.\d{1,9})?`;
 const offset = String.raw`(?:Z|[+-](?:(?:0\d|1[0-3])(?::?[0-5]\d)?|14(?::?00)?)| UTC)`;
 
-/** What a text of each type looks like that DuckDB reads as BigQuery does, as patterns of RE2. */
+/** RE2 patterns of the texts of each type that DuckDB reads as BigQuery does. */
 export const plainTemporalPatterns: Readonly<Record<string, string>> = {
   TIMESTAMP: `${date}(?:[ T]${time}${offset}?)?`,
   DATETIME: `${date}(?:[ T]${time})?`,
@@ -63,7 +63,7 @@ function zoneText({ name, minutes }: Zone): string {
   return `${minutes < 0 ? '-' : '+'}${String(hours).padStart(2, '0')}:${String(rest).padStart(2, '0')}`;
 }
 
-/** The second 60 is the first one of the next minute, without its fraction but in a TIMESTAMP. */
+/** The second 60 is the first of the next minute; its fraction counts only in a TIMESTAMP. */
 function civilText(day: string, time?: RegExpExecArray, keepsFraction = true): string | undefined {
   const [year = 0, month = 0, date = 0] = day.split('-').map(Number);
   const [hour = 0, minute = 0, second = 0] = time ? time.slice(1, 4).map(Number) : [];

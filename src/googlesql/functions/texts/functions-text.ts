@@ -54,9 +54,9 @@ export const textFunctions: Readonly<Record<string, SpecialFunction>> = {
 
 const unlimitedDistance = literal('INT64', String(2n ** 63n - 1n));
 
-/** In a record, an array or a whole row the text is looked for in each part; what is no text is cast to one. */
+/** In a record, an array or a whole row, the text is searched for in each part; parts of other types are cast to text. */
 function containsSubstr(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
-  const values = call.arguments.map(argument => context.binder.expression(context, argument));
+  const values = bindArguments(context, call);
   namedArguments(context, call, { json_scope: scalar('STRING') });
   const [value, second] = values;
   if (!value || !second || values.length > 2 || ['STRING', 'NULL'].includes(value.type.kind))
@@ -79,12 +79,12 @@ const searchedKinds: ReadonlySet<string> = new Set([
   ...['STRING', 'BOOL', 'INT64', 'FLOAT64', 'NUMERIC', 'TIMESTAMP', 'DATETIME', 'DATE', 'TIME', 'NULL'],
 ]);
 
-/** The type alone: a value that would fail is not calculated, but an aggregate still makes its query one of groups. */
+/** The type alone: the value is not calculated and can't fail, but an aggregate in it still makes the query a grouped one. */
 function typeOf(...[context, call]: Parameters<SpecialFunction>): BoundExpression {
   namedArguments(context, call, {});
   const [value, ...others] = bindArguments(context, call);
   if (!value || others.length > 0) throw invalidQuery('No matching signature for function TYPEOF', call.at);
-  // Not a literal, which would be of any type that its text can be read as.
+  // Not a literal, which could be coerced to any type that its text fits.
   const name = inTemplate(quoteText(typeName(settledType(value.type))));
   if (!holdsAnyAggregate(value)) return boundCall('TYPEOF', name, [], scalar('STRING'));
   return boundCall(
@@ -102,7 +102,7 @@ function settledType(type: SqlType): SqlType {
 
 const forms = ['NFC', 'NFKC', 'NFD', 'NFKD'];
 
-/** The form is a word, not a value. */
+/** The form is a keyword, not a value. */
 function normalization(name: string, duckDb: string): SpecialFunction {
   const rows = [row(`${name}(STRING, STRING) STRING`, `${duckDb}($1, $2)`)];
   return (context, call) => {

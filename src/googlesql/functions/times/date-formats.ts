@@ -1,6 +1,6 @@
 import { concatOperands, inTemplate, quoteText } from '../../tree/quote-text.ts';
 
-/** Elements that DuckDB spells in one format string too. */
+/** Elements that DuckDB's format strings have, too. */
 const formats: Readonly<Record<string, string>> = {
   T: '%H:%M:%S',
   R: '%H:%M',
@@ -41,7 +41,7 @@ const [twoDigits, fourDigits] = ['[0-9]{2}', '[0-9]{4}'];
 
 const element = /%(E[*\d]S|E4Y|Ez|-[mdHIMSyj]|[\s\S])?/g;
 
-/** DuckDB text that formats `$1`, a DATETIME, as BigQuery's FORMAT_… would; undefined where it has not all elements. */
+/** DuckDB text that formats `$1`, a DATETIME, as BigQuery's FORMAT_… would; undefined if it lacks an element. */
 export function formatTemplate(
   format: string,
   { kind, isUtc }: { kind: string; isUtc: boolean },
@@ -72,7 +72,10 @@ export function formatTemplate(
   return `(${concatOperands(pieces)})`;
 }
 
-/** Elements that strptime reads as BigQuery does, where a text has this form. In any other it takes too much: `epoch`, spaces, signs, fewer digits. */
+/**
+ * Elements that strptime reads as BigQuery does if the text has the form of the pattern. In any other form it accepts too much: `epoch`,
+ * spaces, signs, fewer digits.
+ */
 const parsed: Readonly<Record<string, readonly [element: string, pattern: string]>> = {
   ...Object.fromEntries([...'mdHIMSy'].map(letter => [letter, [`%${letter}`, twoDigits]])),
   ...Object.fromEntries([...'aAbB'].map(letter => [letter, [`%${letter}`, '[A-Za-z]+']])),
@@ -87,17 +90,17 @@ const parsed: Readonly<Record<string, readonly [element: string, pattern: string
   T: ['%H:%M:%S', `${twoDigits}:${twoDigits}:${twoDigits}`],
   X: ['%H:%M:%S', `${twoDigits}:${twoDigits}:${twoDigits}`],
   '%': ['%%', '%'],
-  // A fraction may be there or not, and the offset may be `Z`.
+  // The fraction is optional, and the offset may be `Z`.
   'E*S': ['', `${twoDigits}(?:[.][0-9]{1,6})?`],
   Ez: ['', '(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])'],
 };
 
-/** Longest pattern of a format; a longer one is read without DuckDB. */
+/** Maximum length of a pattern; texts of a longer format are read without DuckDB. */
 const maxPatternLength = 500;
 
 /**
  * Formats for DuckDB's strptime, to be tried in turn, and the pattern of the texts that it reads by them as BigQuery does; undefined for a
- * format that it can't say the same way.
+ * format that strptime can't express.
  */
 export function parseFormats(
   format: string,
@@ -107,7 +110,7 @@ export function parseFormats(
   const has = (...searched: readonly string[]) => searched.some(name => names.includes(name));
   const isReadable = names.every(name => name && Object.hasOwn(parsed, name) && !isForeign(name, kind));
   if (!isReadable || !has('Y', 'y', 'F', 'D', 'x')) return undefined;
-  // DuckDB takes PM beside an hour of 24 too, and 12 without AM and PM for noon.
+  // DuckDB also accepts PM with a 24-hour clock, and reads 12 without AM or PM as noon.
   if (has('I') !== has('p') || (has('I') && has('H', 'R', 'T', 'X'))) return undefined;
   let last = 0;
   let pattern = '';

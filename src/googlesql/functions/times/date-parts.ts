@@ -9,7 +9,7 @@ export type DatePart = { readonly name: string; readonly weekday?: string };
 
 const weekdays = ['SUNDAY', 'MONDAY', 'TUESDAY', 'WEDNESDAY', 'THURSDAY', 'FRIDAY', 'SATURDAY'];
 
-/** Microseconds of the units that have a fixed length, and how many units a template counts. */
+/** Microseconds of the units that have a fixed length. */
 export const fixedUnits: Readonly<Record<string, number>> = {
   MICROSECOND: 1,
   MILLISECOND: 1_000,

@@ -77,7 +77,7 @@ function lastDay(...[context, syntax]: Parameters<SpecialFunction>) {
   return timeCall('LAST_DAY', template(), [day], 'DATE');
 }
 
-/** Buckets are counted from 1950 where nothing else is given. */
+/** Buckets are counted from 1950 by default. */
 function bucket(named: DayKind): SpecialFunction {
   return (context, syntax) => {
     arity(syntax, 2, 3);

@@ -52,7 +52,7 @@ export function extractFromInterval(part: string, of: BoundExpression, at: SqlPo
   return timeCall('EXTRACT', `cast(${template} as bigint)`, [of], 'INT64');
 }
 
-/** An INTERVAL that is seen to have no months, so that none need be looked for. */
+/** An INTERVAL that visibly has no months, so that it needs no check. */
 const withoutMonths: Variant = {
   template: '',
   applies: values =>
@@ -107,20 +107,20 @@ export const intervalRows = [
   row('JUSTIFY_INTERVAL(INTERVAL) INTERVAL', 'bq_justify_interval($1)'),
 ];
 
-const madeOf = ['year', 'month', 'day', 'hour', 'minute', 'second'];
+const intervalFields = ['year', 'month', 'day', 'hour', 'minute', 'second'];
 
 /** `MAKE_INTERVAL(1, 2, day => 3)`. */
 const makeInterval: SpecialFunction = (context, syntax) => {
   const { arguments: listed, named = [], at } = syntax;
-  if (listed.length > madeOf.length)
+  if (listed.length > intervalFields.length)
     throw invalidQuery(
       `No matching signature for function MAKE_INTERVAL with ${listed.length} arguments`,
       at,
     );
-  const given = new Map(listed.map((value, i) => [madeOf[i]!, value]));
+  const given = new Map(listed.map((value, i) => [intervalFields[i]!, value]));
   for (const { name, value } of named) {
     const key = foldName(name.name);
-    if (!madeOf.includes(key) || given.has(key))
+    if (!intervalFields.includes(key) || given.has(key))
       throw invalidQuery(
         `Named argument ${name.name} ${given.has(key) ? 'is given twice' : 'not found'} in a call to function MAKE_INTERVAL`,
         name.at,
@@ -128,7 +128,7 @@ const makeInterval: SpecialFunction = (context, syntax) => {
     given.set(key, value);
   }
   const int64 = scalar('INT64');
-  const values = madeOf.map((name): BoundExpression => {
+  const values = intervalFields.map((name): BoundExpression => {
     const value = given.get(name);
     if (!value) return literal('INT64', '0');
     return coerce(context.binder.expression(context, value), int64, value.at);

@@ -36,7 +36,7 @@ export const rangeRows = rangeKinds.flatMap(range => {
 });
 
 function elementOf(range: RangeKind): ScalarKind {
-  return range.slice('RANGE<'.length, -1) as ScalarKind; // so its name is made
+  return range.slice('RANGE<'.length, -1) as ScalarKind; // the range is named after it
 }
 
 /** `RANGE<DATE> '[2026-01-01, UNBOUNDED)'`, as its two bounds; NULL for an open one. */

@@ -103,7 +103,7 @@ function conversion(kind: 'TIMESTAMP' | 'DATETIME' | 'DATE' | 'TIME' | 'STRING')
   };
 }
 
-/** What DATE and TIME take a text for: a TIMESTAMP, which DATE reads of any text. */
+/** DATE and TIME read a text as a TIMESTAMP: DATE any text, TIME only a literal or a parameter. */
 function asInstant(value: BoundExpression, kind: string, { at }: CallSyntax): BoundExpression {
   if (value.type.kind !== 'STRING' || (kind !== 'DATE' && kind !== 'TIME')) return value;
   const instant = scalar('TIMESTAMP');

@@ -6,7 +6,7 @@ export const intervalMacros: Readonly<Record<string, string>> = {
   'bq_interval(m, d, u)': `case when m is null or d is null or u is null then null when abs(m) <= 120000 and abs(d) <= 3660000 and abs(u) <= 316224000000000000 then to_months(cast(m as integer)) + to_days(cast(d as integer)) + to_microseconds(cast(u as bigint)) else to_days(bq_fail('Interval field is out of range')) end`,
   'bq_interval_times(x, n)':
     "bq_interval(cast(bq_interval_months(x) as hugeint) * n, cast(date_part('day', x) as hugeint) * n, cast(bq_interval_micros(x) as hugeint) * n)",
-  // What is left of months goes on as days, and what is left of days as time.
+  // The remainder of months is carried into days, and that of days into the time.
   'bq_interval_divide(x, n)':
     "case when n = 0 then to_days(bq_fail('Division by zero: INTERVAL / 0')) else bq_interval(bq_interval_months(x) // n, (date_part('day', x) + bq_interval_months(x) % n * 30) // n, (bq_interval_micros(x) + (date_part('day', x) + bq_interval_months(x) % n * 30) % n * 86400000000) // n) end",
   'bq_no_months(x)':
@@ -15,7 +15,7 @@ export const intervalMacros: Readonly<Record<string, string>> = {
     "case when bq_interval_months(x) < 0 then '-' else '' end || abs(bq_interval_months(x)) // 12 || '-' || abs(bq_interval_months(x)) % 12 || ' ' || date_part('day', x) || ' ' || bq_clock_text(bq_interval_micros(x))",
   'bq_clock_text(u)':
     "case when u < 0 then '-' else '' end || abs(u) // 3600000000 || ':' || abs(u) // 60000000 % 60 || ':' || abs(u) // 1000000 % 60 || case when u % 1000000 = 0 then '' when u % 1000 = 0 then '.' || lpad(cast(abs(u) % 1000000 // 1000 as varchar), 3, '0') else '.' || lpad(cast(abs(u) % 1000000 as varchar), 6, '0') end",
-  // Full days of the time, then days and time of one sign; the others alike.
+  // Carries full days out of the time, then gives days and time one sign; likewise with months.
   'bq_carry(high, low, size)':
     'case when high + low // size > 0 and low % size < 0 then -1 when high + low // size < 0 and low % size > 0 then 1 else 0 end',
   'bq_justify_hours(x)':
@@ -31,7 +31,7 @@ export const intervalMacros: Readonly<Record<string, string>> = {
 
 /** Macros of DuckDB for RANGE values. */
 export const rangeMacros: Readonly<Record<string, string>> = {
-  // DuckDB calculates a condition that is constant whether it gets there or not: a failure is a value.
+  // DuckDB evaluates a constant branch even if it is not taken, so the failure is passed as a value.
   'bq_range(a, b, failure)':
     "case when coalesce(a, '-infinity') < coalesce(b, 'infinity') then {'s': coalesce(a, '-infinity'), 'e': coalesce(b, 'infinity')} else {'s': failure, 'e': b} end",
   'bq_range_array(s, e, step, last)':

@@ -20,7 +20,7 @@ import {
 
 type Kind = 'TIMESTAMP' | 'DATETIME' | 'DATE' | 'TIME';
 
-/** `FORMAT_…` of a kind: by DuckDB's formats where they have every element of a constant, else in the engine process. */
+/** `FORMAT_…` of a kind: by DuckDB's formats if they have every element of a constant format, otherwise in the engine process. */
 export function formatting(named: Kind): SpecialFunction {
   return (context, syntax) => {
     arity(syntax, 2, named === 'TIME' ? 2 : 3);
@@ -63,8 +63,8 @@ function civilOf(value: BoundExpression, kind: Kind, zone: typeof utc, { at }: C
 }
 
 /**
- * `PARSE_…` of a kind: by DuckDB's formats where they read a constant's elements, and in the engine process whatever they could not
- * read; that also has BigQuery's words for a failure.
+ * `PARSE_…` of a kind: by DuckDB's formats if they have the elements of a constant format, and in the engine process for texts that these
+ * can't read, which fails with BigQuery's message.
  */
 export function parsing(kind: Kind): SpecialFunction {
   return (context, syntax) => {
@@ -91,7 +91,10 @@ export function parsing(kind: Kind): SpecialFunction {
   };
 }
 
-/** What is read of constants, which DuckDB would plan some fifty expressions for; undefined where it fails, or names a zone. */
+/**
+ * The value of a constant text and format, for which DuckDB would plan some fifty expressions; undefined if reading fails, or the text
+ * names a zone.
+ */
 function parsedConstant(
   kind: Kind,
   format: BoundExpression,
@@ -146,7 +149,7 @@ function parsedTimestamp(
 
 const endOfYearZero = "timestamp '0001-12-31 (BC) 23:59:59.999999'";
 
-/** DuckDB text that reads `$2`, and is NULL where it can't, or where BigQuery has no such year. */
+/** DuckDB text that reads `$2`, and is NULL if it can't, or if BigQuery has no such year. */
 function nativeParse(format: string, kind: string): string | undefined {
   const readable = parseFormats(format, kind);
   if (!readable) return undefined;
