@@ -6,7 +6,6 @@ const maxJoined = 16_000_000;
 const [anything, anyByte, backslash] = [...Buffer.from('%_\\')];
 
 const empty = new Uint8Array();
-const spaces = Uint8Array.of(32);
 
 /** Functions of BYTES that DuckDB has for texts only. Positions count from 1. */
 export const byteValues: EngineFunctions = {
@@ -68,7 +67,7 @@ export const byteValues: EngineFunctions = {
     bytes.length === 0 ? [empty] : text(bytes).split(text(between)).map(raw),
 };
 
-/** Bytes as characters of the same number, so that a text's functions do for them. */
+/** Bytes as Latin-1 text, so that functions of texts work on them. */
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
 const raw = (characters: string) => Uint8Array.from(Buffer.from(characters, 'latin1'));
 
@@ -95,10 +94,10 @@ function pad(
   if (pattern.length === 0) throw new Error('The pattern of a padding must not be empty');
   const missing = Number(length) - bytes.length;
   if (missing <= 0) return bytes.slice(0, Number(length));
-  return join(Buffer.alloc(missing, pattern.length > 0 ? pattern : spaces));
+  return join(Buffer.alloc(missing, pattern));
 }
 
-/** LIKE: where a `%` could end is tried again from the last one only, so that the work is that of both lengths. */
+/** LIKE. After a mismatch only the last `%` takes one byte more, so the time is at most the product of both lengths. */
 function isLike(bytes: Uint8Array, pattern: Uint8Array): boolean {
   const steps = stepsOf(pattern);
   let [at, step, back, from] = [0, 0, -1, 0];

@@ -1,4 +1,7 @@
-/** A number of the 64 significant bits that BigQuery rounds with: `digits` times two to the `power`; its first bit is set, but for 0. */
+/**
+ * A number with the 64 significant bits of BigQuery's rounding: `digits` times two to the `power`. The highest bit of `digits` is set,
+ * except for 0.
+ */
 type Extended = { readonly digits: bigint; readonly power: number };
 
 const bits = 64;
@@ -7,8 +10,8 @@ const bits = 64;
 const [mostPlaces, mostTens] = [323n, 308n];
 
 /**
- * A number to so many decimal places, or to tens where they are negative: rounded, halves away from zero, or cut. As BigQuery
- * calculates it: divided by a power of ten and multiplied by it again, each in 64 bits.
+ * Rounds a number to decimal places, halves away from zero, or truncates it; negative places are tens, hundreds and so on. Calculated as in
+ * BigQuery: divided by a power of ten and multiplied by it again, each in 64 bits.
  * @throws Error where the answer overflows
  */
 export function toDigits(x: number, places: bigint, rounds: boolean): number {
@@ -48,7 +51,7 @@ const product = (a: Extended, b: Extended) => nearest(a.digits * b.digits, a.pow
 function quotient(a: Extended, b: Extended): Extended {
   const shift = BigInt(bits + 2);
   const whole = (a.digits << shift) / b.digits;
-  // One more bit says whether there is a rest.
+  // One more bit says whether there is a remainder.
   const rest = (a.digits << shift) % b.digits === 0n ? 0n : 1n;
   return nearest((whole << 1n) | rest, a.power - b.power - bits - 3);
 }

@@ -17,7 +17,7 @@ const functions: Readonly<Record<string, (x: number) => number>> = {
   sinh: Math.sinh,
 };
 
-/** Functions of FLOAT64 that DuckDB lacks, and what those of `inDuckDb` give where its own fail or go on. */
+/** Functions of FLOAT64 that DuckDB lacks, and those of `inDuckDb` for arguments for which DuckDB's own fail or differ. */
 export const floatValues: EngineFunctions = {
   ...Object.fromEntries(
     Object.entries(functions).map(([name, call]) => [
@@ -55,7 +55,7 @@ function pairsOf(a: Vector, b: Vector, name: string): readonly (readonly [number
   });
 }
 
-/** A finite number gives a finite answer, or none. */
+/** Fails if a finite number has no finite result. */
 function checked(answer: number, x: number, name: string): number {
   if (Number.isFinite(answer) || !Number.isFinite(x)) return answer;
   const isOverflow = name === 'SINH' || name === 'COSH';

@@ -4,8 +4,8 @@ import type { EngineFunctions } from './engine-function.ts';
 const hashBits = 63;
 
 /**
- * What a sketch holds of the values: their hashes while they take less room than registers, then for each group of hashes, by their
- * lowest `precision` bits, one more than the most zeros that the others end with.
+ * A sketch of distinct values: their hashes while these take less room than registers. A register stands for the hashes with the same
+ * lowest `precision` bits, and holds one more than the greatest number of zeros at the end of their other bits.
  */
 type Sketch = { readonly type: number; readonly precision: number } & (
   | { readonly hashes: ReadonlySet<bigint> }
@@ -15,7 +15,7 @@ type Sketch = { readonly type: number; readonly precision: number } & (
 const typeNames = ['INT64', 'NUMERIC', 'STRING', 'BYTES'];
 const [hashesForm, registersForm] = [1, 2];
 
-/** First byte of every sketch: one of BigQuery's own begins otherwise. */
+/** First byte of every sketch; BigQuery's own begin with another. */
 const mark = 0xe5;
 const headLength = 4;
 
@@ -77,7 +77,7 @@ function merged(sketches: readonly Sketch[]): Sketch {
     for (let group = 0; group < from.length; group++) {
       if (!from[group]) continue;
       const rest = group >>> precision;
-      // The bits that no longer tell groups are the last ones of what is counted.
+      // Bits that no longer select a register become the lowest of those that are counted.
       const rank = rest ? 32 - Math.clz32(rest & -rest) : gone + from[group]!;
       raise(registers, group & (2 ** precision - 1), rank);
     }

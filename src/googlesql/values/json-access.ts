@@ -15,7 +15,7 @@ const smallest = -(2n ** 63n);
 const isInt64 = (x: bigint) => x >= smallest && x < -smallest;
 const isInteger = (text: string) => /^-?\d+$/.test(text);
 
-/** Values of the type JSON, which come as their text, as SQL's own: the strict functions fail, the lax ones answer NULL. */
+/** Converts values of the type JSON, given as their text, to SQL types: the strict functions fail, the lax ones return NULL. */
 export const jsonAccess: EngineFunctions = {
   'bq_json_type(STRING) STRING': (text: string) => {
     const kind = { '"': 'string', '{': 'object', '[': 'array', t: 'boolean', f: 'boolean', n: 'null' }[
@@ -94,7 +94,7 @@ export const jsonAccess: EngineFunctions = {
     Number.isFinite(x)
       ? jsonNumberText(x === 0 ? 0 : x)
       : `"${Number.isNaN(x) ? 'NaN' : x > 0 ? 'Infinity' : '-Infinity'}"`,
-  /** A NUMERIC in TO_JSON; where it is wide and should be a text, that. */
+  /** A NUMERIC in TO_JSON; a string if it is wide and `stringify` is set. */
   'bq_json_numeric(NUMERIC, BOOL) STRING': (x: bigint, stringify: boolean) => {
     const text = numericText(x);
     const isWhole = isInteger(text);

@@ -53,8 +53,9 @@ export const jsonChange: EngineFunctions = {
   'bq_json_array_append(STRING, STRING, STRING, BOOL) STRING': addition((root, steps, added) =>
     replaced(root, steps, target => {
       if (target === null) return added;
-      if (Array.isArray(target)) sized(target.length + added.length) && target.push(...added);
-      return target;
+      if (!Array.isArray(target)) return target;
+      refuseLongArray(target.length + added.length);
+      return [...target, ...added];
     }),
   ),
   'bq_json_array_insert(STRING, STRING, STRING, BOOL) STRING': addition((root, steps, added) => {
@@ -63,7 +64,7 @@ export const jsonChange: EngineFunctions = {
     return replaced(root, steps.slice(0, -1), target => {
       const elements = target === null ? [] : target;
       if (!Array.isArray(elements)) return target;
-      sized(Math.max(at, elements.length) + added.length);
+      refuseLongArray(Math.max(at, elements.length) + added.length);
       while (elements.length < at) elements.push(null);
       elements.splice(at, 0, ...added);
       return elements;
@@ -106,15 +107,14 @@ function checked(text: string): string {
   return text;
 }
 
-function sized(length: number): true {
-  if (length <= maxArraySize) return true;
-  throw new Error(`Exceeded maximum array size of ${maxArraySize}`);
+function refuseLongArray(length: number): void {
+  if (length > maxArraySize) throw new Error(`Exceeded maximum array size of ${maxArraySize}`);
 }
 
-/** All the elements that one call adds to reach positions, together. */
+/** Counts the elements that one call adds to reach positions, and refuses too many. */
 function takeFrom(fill: { left: number }, count: number): void {
   fill.left -= count + 1;
-  if (fill.left < 0) sized(maxArraySize + 1);
+  if (fill.left < 0) refuseLongArray(maxArraySize + 1);
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -144,7 +144,7 @@ function put(holder: Container, step: Step, value: unknown): void {
   Object.defineProperty(holder, step, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** The value with another one at the path; members, elements and what holds them are made where they lack. */
+/** The value with another one at the path; missing members, elements and their containers are created. */
 function set(
   target: unknown,
   steps: readonly Step[],
@@ -167,10 +167,10 @@ function set(
   if (inner === undefined && !creates) return target;
   if (isArray) {
     takeFrom(fill, Math.max(0, step - target.length));
-    sized(step + 1);
+    refuseLongArray(step + 1);
     while (target.length < step) target.push(null);
   }
-  // One of the two, as was asked above.
+  // An array or an object, as tested above.
   put(target as Container, step, set(inner, steps, at + 1, change));
   return target;
 }

@@ -22,7 +22,8 @@ export const numberFormats: EngineFunctions = {
   ) => {
     const letter = flags.at(-1)!;
     const base = { x: 16, X: 16, o: 8 }[letter] ?? 10;
-    // Without groups decimal digits are C's: by a precision of 0 a 0 has none. Else 0 is as good as no precision.
+    // Decimal digits without groups are those of C: with a precision of 0, the number 0 has none. Otherwise a precision of 0 counts as
+    // none.
     const isC = base === 10 && !flags.includes("'");
     const hasPrecision = isC ? precision >= 0n : precision > 0n;
     const least = hasPrecision ? limited(precision) : 0;

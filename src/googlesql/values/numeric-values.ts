@@ -56,7 +56,7 @@ export const numericValues: EngineFunctions = {
   },
 };
 
-/** Most values of which a statistic is exact: they are held in memory. */
+/** Maximum values of a statistic: they are held in memory. */
 const maxValues = 1_000_000;
 
 function statistic(values: readonly bigint[], name: string): number | null {
@@ -74,7 +74,7 @@ function statistic(values: readonly bigint[], name: string): number | null {
   return name.startsWith('stddev') ? Math.sqrt(variance) : variance;
 }
 
-/** The quotient of numbers that are not negative, as near as a FLOAT64 gets. */
+/** The FLOAT64 nearest to the quotient of two numbers that are not negative. */
 function quotient(a: bigint, b: bigint): number {
   // Enough bits that what is cut off does not matter.
   const shift = BigInt(Math.max(0, 128 - (a.toString(2).length - b.toString(2).length)));
@@ -152,14 +152,10 @@ function parseNumeric(text: string): bigint {
   const scale = BigInt(found.exponent ?? '0') - BigInt(fraction.length) + 9n;
   const digits = BigInt(whole + fraction);
   if (digits !== 0n && scale > 60n) return refuse();
-  const value =
-    scale >= 0n
-      ? digits === 0n
-        ? 0n
-        : digits * 10n ** scale
-      : scale < -1000n
-        ? 0n
-        : divideRounded(digits, 10n ** -scale);
+  // A power of ten of any size would be calculated.
+  const isZero = digits === 0n || scale < -1000n;
+  const scaled = () => (scale >= 0n ? digits * 10n ** scale : divideRounded(digits, 10n ** -scale));
+  const value = isZero ? 0n : scaled();
   if (value > greatest) return refuse();
   return found.lead === '-' || found.trail === '-' ? -value : value;
 }

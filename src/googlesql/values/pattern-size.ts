@@ -21,7 +21,7 @@ const piece =
 /** A range in a class that ends beyond ASCII, or may. */
 const farRange = /-(?:[^\0-\x7f\]]|\\[xp])/gu;
 
-/** Weights of what is one piece of text and many ranges of characters. */
+/** Instructions that a named class counts for: it stands for many ranges of characters. */
 const namedClassSize = 50;
 /** RE2 finds the other case of each character of a range one after another. */
 const foldedRangeSize = 1000;

@@ -56,7 +56,7 @@ export function isInvalidPattern(pattern: string): boolean {
 
 let [lastPattern, lastCompiled]: [string | undefined, RE2JS | undefined] = [undefined, undefined];
 
-/** A query has one pattern, or one for each row. */
+/** The last pattern is remembered: a query has one, or one for each row. */
 function compiled(pattern: string): RE2JS {
   if (pattern === lastPattern && lastCompiled) return lastCompiled;
   if (pattern.length > maxPatternLength)
@@ -84,7 +84,7 @@ function* matches(text: string, expression: RE2JS): Generator<Match> {
   for (let at = 0; matcher.find(at); ) {
     const [start, end] = [matcher.start(), matcher.end()];
     const found = matcher.group(group) ?? undefined;
-    // An empty match would be found again; the reference has already gone on when it says where one was.
+    // Goes on behind an empty match, which would be found again; the reference reports the position after going on.
     at = end > start ? end : end + widthAt(text, end);
     const place =
       found === undefined || group === 1
@@ -107,7 +107,7 @@ function occurrenceOf(
   if (occurrence < 1n) throw new Error('Occurrence must be positive');
   const expression = compiled(pattern);
   const letters = position > 1n ? Array.from(text) : undefined;
-  // A position behind the last character is the end, as long as there are so many bytes.
+  // A position beyond the last character is the end, up to the length in bytes.
   if (letters && position > BigInt(Buffer.byteLength(text))) return undefined;
   const before = letters ? letters.slice(0, Number(position) - 1).join('').length : 0;
   let left = occurrence;
@@ -133,7 +133,7 @@ function replaceEach(text: string, pattern: string, replacement: string): string
     const [start, end] = [matcher.start(), matcher.end()];
     out += text.slice(at, start);
     if (start === end && start === lastEnd) {
-      // Behind a match there is no empty one.
+      // There is no empty match directly behind another match.
       at = end + widthAt(text, end);
       out += text.slice(end, at);
       if (at > text.length) break;

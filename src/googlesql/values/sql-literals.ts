@@ -1,6 +1,6 @@
 import type { EngineFunctions } from './engine-function.ts';
 
-/** In texts alone: in BYTES these are numbers, as all that can't be printed. */
+/** Escapes in STRING literals alone: in BYTES these characters are written as numbers. */
 const escapes: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
 /** Values as literals of SQL: what `%T` of FORMAT writes. */

@@ -5,7 +5,7 @@ import { fingerprint } from './fingerprint.ts';
 /** Most steps of EDIT_DISTANCE: the product of the lengths. */
 const maxDistanceSteps = 20_000_000;
 
-/** White space, and these. */
+/** The default delimiters of INITCAP: white space and punctuation. */
 const delimiters = new Set(
   ' \t\n\v\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000' +
     '[](){}/|\\<>!?@"^#$&~_,.:;*%+-',
@@ -139,7 +139,7 @@ function replacer<Unit, Out = Unit | ''>(
   };
 }
 
-/** Unicode's full case folding, by way of the capital letters. */
+/** Unicode's full case folding, by way of upper case. */
 function folded(text: string): string {
   return Array.from(text, letter => {
     if (letter === 'ı') return letter;
@@ -163,7 +163,7 @@ function soundex(text: string): string {
     const code = codes[lower];
     if (out === '') out = letter;
     else if (code !== undefined && code !== last) out += code;
-    // Nothing parts equal codes, vowels neither.
+    // Equal codes count once, even with vowels between them.
     last = code ?? last;
     if (out.length === 4) break;
   }
@@ -197,7 +197,7 @@ function editDistance(a: readonly string[], b: readonly string[], most: bigint):
   return distance > most ? most : distance;
 }
 
-/** UTF-8; each byte that is none becomes U+FFFD. */
+/** Decodes UTF-8; each invalid byte becomes U+FFFD. */
 function safeText(bytes: Uint8Array): string {
   let out = '';
   for (let at = 0; at < bytes.length; ) {

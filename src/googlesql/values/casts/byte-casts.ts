@@ -89,7 +89,7 @@ const base32: Encoding = {
   },
 };
 
-/** White space is passed over, and the padding may lack. */
+/** White space is ignored, and padding may be missing. */
 function readBase64(text: string): Uint8Array {
   const plain = text.replace(/[\t-\r ]/g, '');
   const isValid = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/.test(plain);

@@ -7,7 +7,7 @@ import { trimSpaces } from './trim-spaces.ts';
 /** `9` and `0` are digits, `X` and `x` hexadecimal ones; letters stand for the elements that have several. */
 type Element = string;
 
-/** A format of CAST from a number to STRING, taken apart. */
+/** A parsed format of CAST from a number to STRING. */
 type NumberFormat = {
   readonly isHex: boolean;
   /** Digits, points, commas and the exponent, each as one letter: `9 0 X x . V , E e`. */
@@ -125,7 +125,7 @@ function letterCase(elements: readonly Element[], index: number): Element {
 
 let [lastFormat, lastSplit]: [string, NumberFormat | undefined] = ['', undefined];
 
-/** A format is a constant as a rule: it is taken apart when it changes. */
+/** The last format is remembered: it is usually constant. */
 function formatOf(text: string): NumberFormat {
   if (text !== lastFormat || !lastSplit) [lastSplit, lastFormat] = [split(text), text];
   return lastSplit;
@@ -236,7 +236,7 @@ function digitsOf({ hasExponent, scale }: NumberFormat, x: Fraction, isNegative:
   return formatted(x, isNegative, { flags: hasExponent ? '#e' : '#f', width: -1n, precision: BigInt(scale) });
 }
 
-/** Beyond it a number has more than sixteen hexadecimal digits. */
+/** From here on a number has more than sixteen hexadecimal digits. */
 const hexLimit = 2n ** 64n;
 
 /** CAST of numbers to STRING with a FORMAT. */

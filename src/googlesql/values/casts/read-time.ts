@@ -12,7 +12,7 @@ class Reader {
     this.text = text;
   }
 
-  /** What a pattern finds here; undefined where it does not fit. */
+  /** Takes what a pattern matches here; undefined if it does not match. */
   take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.at;
     const found = pattern.exec(this.text)?.[0];
@@ -58,6 +58,12 @@ type Fields = {
   offsetMinutes: number;
 };
 
+/**
+ * Reads a text in a format.
+ * @param now microseconds since 1970, for a year and a month that the format lacks
+ * @returns microseconds since 1970: of the wall clock, or in UTC if the text has its offset
+ * @throws Error with BigQuery's message
+ */
 export function readTime(pieces: readonly Piece[], text: string, now: bigint): bigint {
   const today = new Date(Number(floorDivide(now, 1000n)));
   const fields: Fields = {
@@ -193,7 +199,7 @@ function readFraction(length: number, isExact: boolean, reader: Reader, fields: 
   return true;
 }
 
-/** Microseconds since 1970; in UTC where the text said its offset. */
+/** Microseconds since 1970; in UTC if the text has its offset. */
 function resolve(fields: Fields): bigint {
   const { year, month, day, twelve, minute, second: seconds, offsetHours, offsetMinutes } = fields;
   const hour = twelve === 0 ? fields.hour : (twelve % 12) + (fields.isAfternoon ? 12 : 0);

@@ -5,7 +5,7 @@ import { checkForReading, checkForWriting, isZonedFormat, type Piece, piecesOf }
 
 /** CAST of dates and times with a FORMAT. Times are microseconds of the wall clock. */
 export const timeCasts: EngineFunctions = {
-  /** @param ahead seconds that the wall clock is before UTC */
+  /** @param ahead seconds by which the wall clock is ahead of UTC */
   'bq_cast_time_text(STRING, STRING, INT64, INT64) STRING': (
     format: string,
     kind: string,
@@ -68,7 +68,7 @@ function written({ name, written: text, category }: Piece, at: bigint, ahead: bi
   }
 } // biome-ignore format: a table
 
-/** Letters as the element has them: its first two tell. */
+/** The text in the letter case of the element, which its first two letters decide. */
 function cased({ name, written: element, category }: Piece, text: string): string {
   if (category === 'LITERAL') return text;
   if (/^[a-z]/.test(element)) return text.toLowerCase();

@@ -29,7 +29,7 @@ const quoted = /"((?:[^"\\]|\\["\\])*)"/y;
 const plain = /[-./,';:]/y;
 const spaces = / +/y;
 
-/** Elements that a text is read by. */
+/** Elements that can be parsed. */
 const readable: ReadonlySet<string> = new Set([
   ...['YYYY', 'YYY', 'YY', 'Y', 'RRRR', 'RR', 'Y,YYY', 'MM', 'MON', 'MONTH', 'DD', 'HH', 'HH12', 'HH24'],
   ...['MI', 'SS', 'SSSSS', 'A.M.', 'P.M.', 'TZH', 'TZM'],
@@ -47,11 +47,11 @@ const partsOf: Readonly<Record<string, readonly string[]>> = {
 };
 
 export type Piece = {
-  /** The element in upper case; of a text between elements what it is. */
+  /** The element in upper case; for literal text `QUOTED`, `PLAIN` or `SPACE`. */
   readonly name: string;
   /** As it stands in the format. */
   readonly written: string;
-  /** 'LITERAL' of a text between elements. */
+  /** `LITERAL` for text between elements. */
   readonly category: string;
 };
 
@@ -65,12 +65,12 @@ export function checkTimeFormat(format: string, kind: string, isReading: boolean
   else checkForWriting(pieces, kind);
 }
 
-/** Whether a text in this format says its offset from UTC; false of what is no format. */
+/** Whether texts in a format have an offset from UTC; false for an invalid format. */
 export function isZonedFormat(format: string): boolean {
   return categoriesOf(format).includes('TIME_ZONE');
 }
 
-/** Whether a format says year and month: then the current ones do not matter. */
+/** Whether a format has year and month: then the current ones do not matter. */
 export function isDatedFormat(format: string): boolean {
   const found = categoriesOf(format);
   return found.includes('MONTH') && /(?:YYYY|RRRR|Y,YYY)/i.test(format);
@@ -86,7 +86,7 @@ function categoriesOf(format: string): readonly string[] {
 
 let [lastFormat, lastPieces]: [string, readonly Piece[]] = ['', []];
 
-/** A format is a constant as a rule: it is taken apart when it changes. */
+/** The last format is remembered: it is usually constant. */
 export function piecesOf(format: string): readonly Piece[] {
   if (format !== lastFormat) [lastPieces, lastFormat] = [split(format), format];
   return lastPieces;
@@ -102,7 +102,7 @@ function split(format: string): readonly Piece[] {
     };
     const named = take(element);
     const literal = take(quoted) ?? take(plain) ?? take(spaces);
-    // `A.M.` before the `.` of a text, and the comma of `Y,YYY`.
+    // Elements win over literal text, which may begin with the same characters.
     const found = named ?? literal;
     if (!found && format[at] === '"') throw new Error(`Cannot find matching " for quoted literal at ${at}`);
     if (!found) throw new Error(`Cannot find matched format element at ${at}`);

@@ -13,7 +13,7 @@ export const composed: Readonly<Record<string, string>> = {
 const dateElements = 'AaBbhCDdeFGgjmQUuVWwxYy';
 const clockElements = 'HIMSklpPRrTX';
 
-/** Whether a type has an element; what it has not is left as it is written, and not read. */
+/** Whether a type has an element. Others are written unchanged, and can't be parsed. */
 export function isOfType(letter: string, kind: string): boolean {
   if ('%nt'.includes(letter)) return true;
   if (kind === 'TIME') return clockElements.includes(letter);
@@ -27,7 +27,7 @@ export function isOfType(letter: string, kind: string): boolean {
 export const element =
   /%(?:E(?<digits>\d+|\*)(?<unit>[Sf])|E4Y|E(?<zone>z)|E(?<era>[cCxXyY])|O(?<other>[deHImMSuUVwWy])|(?<letter>[\s\S]))/g;
 
-/** An element to write: with flags of strftime too, such as `%-d`, which nothing reads. */
+/** An element to write, which may have flags of strftime, such as `%-d`; parsing has none. */
 export const writtenElement = new RegExp(
   String.raw`%(?=[-_^#\d])(?<flags>[-_0^#]*)(?<width>\d*)(?:E(?=[cCxXyY])|O(?=[deHImMSuUVwWy]))?(?<flagged>[^%])|%(?<colons>::?)z|${element.source}`,
   'g',

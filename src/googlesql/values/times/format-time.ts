@@ -1,10 +1,10 @@
 import { dayOfYear, floorDivide, isoWeek, months, second, weekdays } from './calendar.ts';
 import { composed, isOfType, writtenElement } from './format-elements.ts';
 
-/** Most digits of a fraction that is written, and most characters to which an element is filled up. */
+/** Maximum digits of a fraction, and maximum width of an element. */
 const [maxFraction, maxWidth] = [100, 100];
 
-/** A time of a type: microseconds of the wall clock, and the seconds that this is before UTC. */
+/** A time of a type: microseconds of the wall clock, and the seconds by which that is ahead of UTC. */
 export type Moment = { readonly kind: string; readonly at: bigint; readonly ahead: bigint };
 
 /** @throws Error in BigQuery's words */
@@ -31,7 +31,7 @@ export function formatTime(format: string, moment: Moment): string {
   });
 }
 
-/** Digits of the elements that are numbers with flags; what fills them up is a zero but for those of `spacedElements`. */
+/** Digits of the elements that are numbers, padded with zeros except for those of `spacedElements`. */
 const digitsOf: Readonly<Record<string, number>> = {
   ...Object.fromEntries([...'degHIklMmSUVWy'].map(letter => [letter, 2])),
   ...Object.fromEntries([...'CGsuwY'].map(letter => [letter, 1])),
@@ -40,16 +40,19 @@ const digitsOf: Readonly<Record<string, number>> = {
 
 const spacedElements = 'ekls';
 
-/** As the C library writes an element with flags: `-` fills nothing up, `_` spaces, `0` zeros; `^` and `#` change letters. */
+/**
+ * Writes an element with flags as the C library does: `-` pads nothing, `_` pads with spaces, `0` with zeros; `^` and `#` change letter
+ * case.
+ */
 function withFlags(
   letter: string,
   { whole, flags, width }: { whole: string; flags: string; width: number },
   { kind, at }: Moment,
 ): string {
-  // By flags other than digits BigQuery no longer sees whether the type has the element.
+  // With flags other than a width, BigQuery does not check whether the type has the element.
   if (/^%\d+\D$/.test(whole) && isOfType(letter, 'TIMESTAMP') && !isOfType(letter, kind)) return whole;
   if (width > maxWidth) throw new Error(`Format element ${whole} is not supported`);
-  // It is given the wall clock alone, and takes that for UTC.
+  // The C library gets the wall clock alone, and takes that for UTC.
   const moment: Moment = { kind: 'TIMESTAMP', at, ahead: 0n };
   const padding = /[-_0](?=[^-_0]*$)/.exec(flags)?.[0];
   const digits = digitsOf[letter];

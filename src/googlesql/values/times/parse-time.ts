@@ -43,13 +43,14 @@ function parseFields(format: string, text: string, kind: string): Fields {
   return reader.fields;
 }
 
-/** Elements by which BigQuery reads weeks and days of weeks. */
-const unreadElements = /[GgVJUWuw]/;
+/** Elements of weeks and of days of weeks, which are not parsed here. */
+const weekElements = 'GgVJUWuw';
+const unreadPattern = new RegExp(`^%[EO]?[${weekElements}]$`);
 
-/** The first element of a format by which nothing is read here. */
+/** The first element of a format that is not parsed here; undefined if all are. */
 export function unreadElement(format: string): string | undefined {
   const found = format.matchAll(element);
-  return Array.from(found, ([whole]) => whole).find(whole => /^%[EO]?[GgVJUWuw]$/.test(whole));
+  return Array.from(found, ([whole]) => whole).find(whole => unreadPattern.test(whole));
 }
 
 /** Up to two digits. */
@@ -144,7 +145,8 @@ class TimeReader {
     isBeforeElement: boolean,
   ): void {
     const name = digits !== undefined ? 'S' : whole === '%E4Y' ? 'Y' : (zone ?? era ?? other ?? letter!);
-    if (unreadElements.test(name)) throw new Error(`Parsing by the format element ${whole} is not supported`);
+    if (weekElements.includes(name))
+      throw new Error(`Parsing by the format element ${whole} is not supported`);
     if (unit === 'f' || !isOfType(name, this.#kind)) {
       if (unit !== 'f' && isOfType(name, 'TIMESTAMP'))
         throw new Error(`Invalid format: ${whole} is not allowed for the ${this.#kind} type.`);
@@ -167,7 +169,7 @@ class TimeReader {
     this.#isLoose = before;
   }
 
-  /** A fifth digit may come where no other element follows. */
+  /** The year may have a fifth digit if no other element follows. */
   #readYear(isOfFourDigits: boolean, isBeforeElement: boolean): void {
     const pattern = isOfFourDigits ? /\d{4}/y : isBeforeElement || this.#isLoose ? /\d{1,4}/y : /\d{1,5}/y;
     this.fields.year = this.#number(pattern, 0, 10_000);

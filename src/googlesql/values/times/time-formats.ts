@@ -2,9 +2,9 @@ import type { EngineFunctions } from '../engine-function.ts';
 import { formatTime } from './format-time.ts';
 import { parseTime } from './parse-time.ts';
 
-/** FORMAT_… and PARSE_… with what DuckDB's formats have not, or do otherwise. Times are microseconds of the wall clock. */
+/** FORMAT_… and PARSE_… with elements that DuckDB's formats lack or treat differently. Times are microseconds of the wall clock. */
 export const timeFormats: EngineFunctions = {
-  /** @param ahead seconds that the wall clock is before UTC */
+  /** @param ahead seconds by which the wall clock is ahead of UTC */
   'bq_format_time(STRING, STRING, INT64, INT64) STRING': (
     format: string,
     kind: string,
@@ -13,7 +13,7 @@ export const timeFormats: EngineFunctions = {
   ) => formatTime(format, { kind, at, ahead }),
   'bq_parsed_time(STRING, STRING, STRING) INT64': (format: string, text: string, kind: string) =>
     parseTime(format, text, kind).at,
-  /** The zone of `bq_parsed_time`'s answer where the text says it. */
+  /** The zone of the result of `bq_parsed_time`, if the text has one. */
   'bq_parsed_zone(STRING, STRING) STRING': (format: string, text: string) =>
     parseTime(format, text, 'TIMESTAMP').zone ?? null,
 };
