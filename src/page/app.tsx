@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { forgetWaiting, pushAddress, replaceAddress } from './address.ts';
+import { dropPending, pushAddress, replaceAddress } from './address.ts';
 import { EndpointList } from './endpoint-list.tsx';
 import { EndpointView } from './endpoint-view.tsx';
 import { initialValues } from './form/request-values.ts';
@@ -13,14 +13,14 @@ import { readView, type View, writeView } from './view-url.ts';
 export function App() {
   const session = useSession();
   const [view, setView] = useState<View | undefined>(() => readView(location.hash));
-  // Counts the views that came by the address: each runs its query again.
+  // Counts the views that came from the address: each runs its query again.
   const [arrivals, setArrivals] = useState(0);
   const { endpoints, sample, problem } = session;
 
   useEffect(() => {
-    // Also where the fragment alone changed.
+    // Also fires if only the fragment changed.
     const follow = () => {
-      forgetWaiting();
+      dropPending();
       setView(readView(location.hash));
       setArrivals(before => before + 1);
     };

@@ -10,7 +10,7 @@ export function CopyButton({ text, label }: CopyButtonProps) {
       await navigator.clipboard.writeText(text());
       setSaid('Copied');
     } catch {
-      // Browsers offer the clipboard over https: and on this machine alone.
+      // Browsers offer the clipboard only over https: and on the local machine.
       setSaid('The browser does not allow it');
     }
     setTimeout(() => setSaid(undefined), 1500);

@@ -10,32 +10,32 @@ export type ShownRows = {
   readonly facts: Facts;
   /** As they were sent. */
   readonly values: Values;
-  /** Whether older rows were asked for, and there were none. */
+  /** Whether there are no older rows, as a request for them has shown. */
   readonly isComplete?: boolean;
-  /** Rows of the longest answer so far: one of fewer rows was not cut. */
+  /** Rows of the longest answer so far: an answer with fewer was not cut. */
   readonly fullRows: number;
-  /** Times that fill an answer each, the newest first: they may have more rows, for which no bound can ask. */
+  /** Times that each fill an answer, the newest first: they may have more rows, which no bound can select. */
   readonly crowded: readonly Micros[];
 };
 
 /** The time column, and the parameters that bound it: exclusively below, inclusively above. */
 export type TimeBounds = { readonly time: string; readonly start: string; readonly end: string | undefined };
 
-/** Rows that newer ones push out. */
+/** Maximum rows that are shown; newer ones push out the oldest. */
 const maxRows = 20_000;
 
-/** Microseconds before the newest row that are asked for again: where several write, a row may come after a newer one. */
+/** Microseconds before the newest row that are asked for again: with several writers, a row may arrive after a newer one. */
 const lateMicros = 10_000_000;
 
-/** Answers of one round. */
+/** Maximum answers of one round. */
 const maxAnswers = 10;
 
 /**
- * Asks for the rows that came since those that are shown. An answer may hold only a limited number of the newest ones; the rows before them are
- * asked for until they meet those that are shown.
- * @param nowMs rows of later times say nothing of where to begin: one of the next year would hide all others until then
- * @returns all that is to be shown, the newest first, in the same array where nothing is new; without the rows so far where the new ones
- * do not meet them, so that no gap is between two rows
+ * Asks for the rows since those that are shown. An answer holds a limited number of the newest rows; earlier ones are asked for until they
+ * meet those that are shown.
+ * @param nowMs rows of later times are ignored for where to begin: one of next year would hide all others until then
+ * @returns all rows to show, the newest first, in the same array if none is new; without the rows so far if the new ones do not meet them,
+ * so that there is no gap between two rows
  * @throws Problem
  */
 export async function withNewerRows(
@@ -59,7 +59,7 @@ export async function withNewerRows(
   const known = { ...shown, fullRows, crowded, facts: { ...facts, cutAt: shown.facts.cutAt } };
   if (fresh.length === 0) return known;
   const rows = newestFirst(time, [...fresh, ...shown.rows]);
-  // Those that are pushed out can be asked for again.
+  // Rows that are pushed out can be asked for again.
   if (rows.length > maxRows) return { ...known, rows: rows.slice(0, maxRows), isComplete: false };
   return { ...known, rows };
 }
@@ -71,7 +71,7 @@ type Found = Pick<ShownRows, 'facts' | 'fullRows' | 'crowded'> & {
   readonly isMet: boolean;
 };
 
-/** Asks for rows back to a time, the newest first; not so far where that takes too many answers, or a later one fails. */
+/** Asks for rows back to a time, the newest first; stops earlier if that takes too many answers, or one after the first fails. */
 async function askBackTo(
   micros: number,
   run: Run,
@@ -104,7 +104,10 @@ async function askBackTo(
   return soFar(true);
 }
 
-/** Whether an answer may have been cut. One that holds nothing new holds a single microsecond then, behind which there may be older rows. */
+/**
+ * Whether an answer may have been cut. If such an answer has nothing new, a single microsecond fills it, and there may be older rows before
+ * that.
+ */
 export const isFull = (rows: readonly Row[], fullRows: number): boolean =>
   rows.length > 1 && rows.length >= fullRows;
 

@@ -2,8 +2,8 @@ import { isFull, type Run, type ShownRows, type TimeBounds } from './newer-rows.
 import { microBefore, newRows, oldestMicros, toIso } from './row-times.ts';
 
 /**
- * Asks for rows before the oldest one that is shown; where one microsecond fills an answer, for those before it.
- * @returns undefined where none can be asked for
+ * Asks for rows before the oldest one that is shown; if one microsecond fills an answer, for rows before that.
+ * @returns undefined if none can be asked for
  */
 export function olderThan(
   shown: ShownRows,

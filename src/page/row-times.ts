@@ -49,8 +49,8 @@ export function toIso(instant: Micros): string {
 }
 
 /**
- * The rows of another answer that are not shown yet. Rows are told apart by all that they hold: an `id` may be that of what they are
- * about, and several have it.
+ * The rows of another answer that are not shown yet. Rows are compared by all their values: an `id` may be that of their subject, which
+ * several rows share.
  * @param time the column that says when a row happened
  */
 export function newRows(time: string, found: readonly Row[], shown: readonly Row[]): Row[] {

@@ -17,24 +17,24 @@ export type QueryState = {
 
 type ShownAnswer = ShownRows & {
   readonly columns: readonly Column[];
-  /** The values of the form, of which times may move with the clock. */
+  /** The values of the form, in which times may move with the clock. */
   readonly form: Values;
 };
 
 export type Query = QueryState & {
-  /** @param isFresh whether the gateway's cache is not to answer. Default: it may */
+  /** @param isFresh whether to bypass the gateway's cache. Default: false */
   run(values: Values, isFresh?: boolean): void;
   cancel(): void;
-  /** Rows before the oldest one; absent where the endpoint can't say it. */
+  /** Loads rows before the oldest one; absent if the endpoint can't select them. */
   readonly loadOlder?: () => void;
   readonly isLive: boolean;
   setLive(isLive: boolean): void;
 };
 
-/** Asks for what is to be shown next. */
+/** Loads what is shown next. */
 type Load = (client: Client, signal: AbortSignal) => Promise<ShownAnswer>;
 
-/** Milliseconds between two polls: for new rows alone, and for all of them. */
+/** Milliseconds between two polls: for new rows only, and for all rows. */
 const tailMs = 2000;
 const rerunMs = 10_000;
 
@@ -52,7 +52,7 @@ export function useQuery(client: Client | undefined, endpoint: Endpoint | undefi
     return () => running.current?.abort();
   }, [client, endpoint?.name]);
 
-  /** @param keepsRows whether the rows so far stay where this fails */
+  /** @param keepsRows whether the rows so far stay if this fails */
   async function show(load: Load, keepsRows: boolean): Promise<void> {
     if (!client) return;
     running.current?.abort();
@@ -88,14 +88,14 @@ export function useQuery(client: Client | undefined, endpoint: Endpoint | undefi
     ...(older && { loadOlder: () => void show(older, true) }),
     isLive: isLive(),
     setLive(next) {
-      // Rows that were asked for before a pause do not come after it.
+      // Rows requested before a pause must not arrive after it.
       if (!next) cancel();
       setLive(next);
     },
   };
 }
 
-/** Whether it is live, known at once: a poll that is due may come before the next rendering. */
+/** Whether Live is on. Read from a reference: a poll may be due before the next rendering. */
 function useLive(): [() => boolean, (isLive: boolean) => void] {
   const now = useRef(false);
   const [, setShown] = useState(false);
@@ -114,7 +114,7 @@ function usePolling(
   show: (load: Load) => Promise<void>,
   end: () => void,
 ): void {
-  // Each rendering has its own, for the client of its time.
+  // Each rendering has its own function, with the client at that time.
   const current = useRef(show);
   current.current = show;
   useEffect(() => {
@@ -126,7 +126,7 @@ function usePolling(
       if (!isLive()) return;
       const newer = answer && newerRows(endpoint, answer);
       if (answer && !isRunning && document.visibilityState !== 'hidden') {
-        // The bounds that move with the clock are those of now.
+        // Bounds that move with the clock are resolved now.
         await current.current(newer ?? wholeAnswer(endpoint, answer.form, true));
       }
       const { problem } = latest();
@@ -142,7 +142,7 @@ function usePolling(
   }, [isLive(), endpoint]);
 }
 
-/** The rows for the values of a form; the columns of SQL are asked for beside them. */
+/** The rows for the values of a form; the columns of SQL are requested in parallel. */
 function wholeAnswer(endpoint: Endpoint, form: Values, isFresh: boolean): Load {
   return async (client, signal) => {
     const values = requestValues(endpoint, form, Date.now());
@@ -161,7 +161,7 @@ function wholeAnswer(endpoint: Endpoint, form: Values, isFresh: boolean): Load {
   };
 }
 
-/** The rows after the newest one beside those that are shown; undefined where all of them must be asked for again. */
+/** Adds the rows after the newest one to those that are shown; undefined if all rows must be asked for again. */
 function newerRows(endpoint: Endpoint, shown: ShownAnswer): Load | undefined {
   const { time, start, end } = boundsOf(endpoint, shown);
   if (start === undefined || time === undefined) return undefined;

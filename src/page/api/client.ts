@@ -46,7 +46,7 @@ export type Client = {
   endpoints(): Promise<readonly Endpoint[]>;
   /**
    * Runs a saved query.
-   * @param isFresh whether the query is to run although the gateway's cache has its answer
+   * @param isFresh whether to bypass the gateway's cache
    * @throws Problem
    */
   run(endpoint: Endpoint, values: Values, signal: AbortSignal, isFresh: boolean): Promise<Answer>;
@@ -70,7 +70,7 @@ export function createClient(token: string): Client {
     return { response, body, bytes: new Blob([text]).size };
   }
 
-  // Without a cache, the browser asks for an answer that is not from the gateway's cache either.
+  // With `no-store`, the browser's `Cache-Control` bypasses the gateway's cache, too.
   const post = (path: string, body: object, signal: AbortSignal, cache: RequestCache = 'default') =>
     ask(path, {
       method: 'POST',
@@ -115,7 +115,7 @@ export function createClient(token: string): Client {
 /** Asks for the token that a first visit on the gateway's own machine may have; any failure means that there is none. */
 export async function readSample(): Promise<Sample> {
   try {
-    // Without options, as the page preloads it; the answer itself forbids storing it.
+    // Without options, so that the page's preload is used; the answer itself forbids storing it.
     const response = await fetch('/api/sample');
     return response.ok ? await response.json() : {};
   } catch {
@@ -123,7 +123,7 @@ export async function readSample(): Promise<Sample> {
   }
 }
 
-/** Whether the gateway serves GraphiQL: its root tells programs. */
+/** Whether the gateway serves GraphiQL, as its root says to programs. */
 export async function hasGraphiql(): Promise<boolean> {
   try {
     const response = await fetch('/', { headers: { accept: 'application/json' } });

@@ -37,7 +37,7 @@ export function problemIn(body: unknown, response: Response): Problem | undefine
   });
 }
 
-/** Of an answer without a code of ours: `COMPAT=logflare` has none with its 401. */
+/** The code for an answer without one: `COMPAT=logflare` sends none with a 401. */
 const codeOf = ({ status }: Response) => (status === 401 ? 'unauthorized' : 'unknown');
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

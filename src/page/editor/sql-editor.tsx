@@ -36,11 +36,11 @@ const fromOutside = Annotation.define<boolean>();
 /** Milliseconds without typing after which the text is checked. */
 const checkDelayMs = 350;
 
-/** An editor for BigQuery SQL. Words, functions and errors come from the gateway, which will run the text. */
+/** An editor for BigQuery SQL. Keywords, functions and errors come from the gateway that runs the text. */
 export function SqlEditor(props: SqlEditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
-  // The editor lives longer than one rendering: it calls the latest functions.
+  // The editor outlives a rendering, so it calls the latest functions.
   const latest = useRef(props);
   latest.current = props;
   const language = useRef(new Compartment());
@@ -80,7 +80,7 @@ export function SqlEditor(props: SqlEditorProps) {
 
 function extensionsOf(latest: { readonly current: SqlEditorProps }) {
   const run = (view: EditorView) => {
-    // It would cover the answer.
+    // The list would cover the answer.
     closeCompletion(view);
     latest.current.onRun();
     return true;

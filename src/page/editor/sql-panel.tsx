@@ -12,7 +12,7 @@ type SqlPanelProps = {
   readonly endpoint: Endpoint;
   readonly subsets: readonly Subset[];
   readonly values: Values;
-  /** @param isFinal whether to ask at once */
+  /** @param isFinal whether to run at once */
   readonly onChange: (values: Values, isFinal: boolean) => void;
   readonly onRun: () => void;
 };

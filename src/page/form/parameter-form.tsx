@@ -6,7 +6,7 @@ import { TimeField } from './time-field.tsx';
 type FormProps = {
   readonly endpoint: Endpoint;
   readonly values: Values;
-  /** @param isFinal whether the value is a choice, to be asked for at once, and not a text that is still being typed */
+  /** @param isFinal whether the value is a choice, to be run at once, rather than a text that is still being typed */
   readonly onChange: (values: Values, isFinal: boolean) => void;
 };
 
@@ -83,7 +83,7 @@ function Field(props: FieldProps) {
   );
 }
 
-/** Choices that fit next to each other. */
+/** Maximum choices that are shown side by side. */
 const maxSegments = 8;
 
 const isChoice = ({ type, values = [] }: Parameter) =>
@@ -137,7 +137,7 @@ function TextField({ parameter, value, onChange }: FieldProps) {
         rows={3}
         placeholder={placeholder || 'one a line'}
         value={[value].flat().join('\n')}
-        // With its empty lines: without the last one, no further line could be typed.
+        // Empty lines are kept: without the last one, no further line could be typed.
         onInput={event => onChange(event.currentTarget.value.split('\n'))}
       />
     );

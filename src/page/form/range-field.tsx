@@ -6,10 +6,10 @@ import { endsBefore, isMoving, presets, resolveTime } from './time-values.ts';
 type RangeFieldProps = {
   readonly start: Parameter;
   readonly end: Parameter;
-  /** Its length without a choice, such as `24h`; undefined if it is unbounded. */
+  /** Length of the range without a choice, such as `24h`; undefined if unbounded. */
   readonly ifNone: string | undefined;
   readonly values: Values;
-  /** @param isFinal whether to ask at once */
+  /** @param isFinal whether to run at once */
   readonly onChange: (values: Values, isFinal: boolean) => void;
 };
 
@@ -60,7 +60,7 @@ export function RangeField({ start, end, ifNone, values, onChange }: RangeFieldP
                 parameter={parameter}
                 value={resolveTime(String(values[parameter.name] ?? ''), Date.now(), parameter.type)}
                 onChange={text => {
-                  // A time of which a part is being typed is empty, and its field stays.
+                  // A time that is half typed is empty, but its field stays.
                   setOpen(true);
                   onChange({ ...values, [parameter.name]: text }, false);
                 }}

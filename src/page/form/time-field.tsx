@@ -6,7 +6,7 @@ import { fromLocalField, isMoving, presets, resolveTime, toLocalField } from './
 export function TimeField({ parameter, value, onChange }: FieldProps) {
   const { name, type, required } = parameter;
   const text = String(value);
-  // A time of which a part is being typed is empty, and its field stays.
+  // A time that is half typed is empty, but its field stays.
   const [isTyped, setTyped] = useState(false);
   const isCalendar = !isMoving(text) && (text !== '' || isTyped);
   return (

@@ -17,7 +17,7 @@ await openTokenBar();
 followTheme();
 const root = document.querySelector('#root')!;
 new MutationObserver(() => mend(root)).observe(root, { childList: true, subtree: true });
-// Where the document needs a token, it is that of this tab.
+// If the document needs a token, it is that of this tab.
 const spec = await createClient(readToken() ?? '')
   .document()
   .catch(problem => void tell(problem));
@@ -76,7 +76,10 @@ function prepare(document: ApiDocument, sample: Values): void {
   }
 }
 
-/** The bar at the top has the token, and there is one server; a link within a button is out of the keyboard's reach. */
+/**
+ * Leaves out what the page has already or has only one of: the token is in the bar at the top, and there is one server. A link inside a
+ * button can't be reached by keyboard.
+ */
 function adapt({ React }: SwaggerSystem) {
   const nothing = () => null;
   return {
@@ -89,7 +92,7 @@ function adapt({ React }: SwaggerSystem) {
   };
 }
 
-/** Says for screen readers and the keyboard what Swagger UI leaves out. */
+/** Adds what screen readers and the keyboard need and Swagger UI leaves out. */
 function mend(root: Element): void {
   for (const title of root.querySelectorAll('h3.opblock-tag')) title.ariaLevel = '2';
   for (const title of root.querySelectorAll('.opblock :is(h4, h5)'))

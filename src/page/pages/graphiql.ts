@@ -13,12 +13,12 @@ declare const YogaGraphiQL: {
 
 const root = document.querySelector<HTMLElement>('#root')!;
 
-/** Monaco's workers by label; their addresses change with their content, so the page says them. */
+/** Monaco's workers by label; their addresses change with their content, so the page has them as data attributes. */
 Object.assign(globalThis, {
   MonacoEnvironment: { globalAPI: false, getWorkerUrl: (_: string, label: string) => root.dataset[label] },
 });
 
-// GraphiQL shows errors of syntax with their stack, whose lines are those of its own scripts.
+// GraphiQL shows syntax errors with a stack, whose lines are those of its own scripts.
 Object.assign(Error, { stackTraceLimit: 0 });
 
 await openTokenBar();
@@ -34,11 +34,11 @@ YogaGraphiQL.renderYogaGraphiQL(root, {
   title: 'Saved queries',
   shouldPersistHeaders: false,
   defaultTabs: await exampleTabs(),
-  // Otherwise GraphiQL has a choice of its own.
+  // Without it, GraphiQL offers its own choice.
   ...(theme !== 'auto' && { forcedTheme: theme }),
 });
 
-/** Tabs that hold a button to close them are none for screen readers: they are a list of buttons. */
+/** To screen readers, tabs that contain a button to close them are no tabs, but a list of buttons. */
 function mend(): void {
   for (const list of root.querySelectorAll('[role=tablist]')) list.removeAttribute('role');
   for (const tab of root.querySelectorAll('.graphiql-tab')) {
@@ -48,7 +48,7 @@ function mend(): void {
   }
 }
 
-/** GraphiQL's own requests carry the token of this tab, unless its headers say another. */
+/** GraphiQL's requests carry the token of this tab, unless their headers have another. */
 function sendTokenToGraphql(): void {
   const plainFetch = globalThis.fetch;
   globalThis.fetch = (input, init) => {
@@ -62,7 +62,7 @@ function sendTokenToGraphql(): void {
   };
 }
 
-/** Tabs of examples: GraphiQL draws all of them. */
+/** Maximum tabs of examples: GraphiQL draws all of them. */
 const maxTabs = 20;
 
 /** An operation for each saved query that the token covers. */

@@ -2,7 +2,10 @@ import { readSample } from '../api/client.ts';
 import { keepToken, readToken } from '../api/token.ts';
 import { applyTheme } from '../theme.ts';
 
-/** Finds the token of this tab, or that of the gateway's own machine; the bar at the top of the page takes another. The page has the theme of the others. */
+/**
+ * Finds the token of this tab, or that of the gateway's own machine; another can be given in the bar at the top. Applies the theme of the
+ * other pages.
+ */
 export async function openTokenBar(): Promise<void> {
   applyTheme();
   const form = document.querySelector<HTMLFormElement>('#token-bar')!;

@@ -29,7 +29,7 @@ export type ChartModel =
 const maxSeries = 8;
 const maxNames = 50;
 
-/** Buckets of a chart that counts rows. */
+/** Maximum buckets of a chart that counts rows. */
 const maxBuckets = 60;
 
 /** Bucket sizes in seconds, from a second to thirty days. */
@@ -59,11 +59,11 @@ export function isMeasurement(columns: readonly Column[]): boolean {
   return columns.some(isTemporal) && numbers.length > 0 && ((others === 1 && areAlike(numbers)) || isSeries);
 }
 
-/** Endings of names of numbers that neither count nor measure; their sum is meaningless. */
+/** Names of numbers that neither count nor measure anything: their sum is meaningless. */
 const ofCodes =
   /(^|_)(id|nr|plz|zip|port|pid|code|year|version)$|_(no|number|nummer)$|[a-z](Id|Nr|No|Code|Number|Nummer)$/;
 
-/** Whether a column is a number of which a bar can be as high. */
+/** Whether a column has numbers that bars can show. */
 function isMeasured(column: Column): boolean {
   const { name } = column;
   return isNumeric(column) && !isLevel(column) && !ofCodes.test(name) && !ofCodes.test(name.toLowerCase());
@@ -98,7 +98,7 @@ function eachInTime(time: Column, rows: readonly Row[], see: (seconds: number, r
   return timeless;
 }
 
-/** One series for each of the commonest names; the others are summed up. */
+/** One series for each of the most frequent names; the others are summed up. */
 function pivoted(time: Column, name: Column, number: Column, rows: readonly Row[]): ChartModel {
   const totals = new Map<string, number>();
   const keyOf = (row: Row) => String(row[name.name] ?? 'NULL');
@@ -120,7 +120,7 @@ function pivoted(time: Column, name: Column, number: Column, rows: readonly Row[
   return timeModel(sums, series, { time: time.name, timeless });
 }
 
-/** For counted rows: those without a level are at the bottom. */
+/** Series of counted rows; those without a level are at the bottom. */
 const kinds = [undefined, ...levels];
 
 function countedByLevel(time: Column, rows: readonly Row[]): ChartModel {

@@ -3,12 +3,12 @@ import { toIso } from '../row-times.ts';
 import { formatNumber } from './amount.ts';
 import { summaryOf } from './summary.ts';
 
-/** Longest text that a cell shows; the details have all of it. */
+/** Maximum characters that a cell shows; the details have all of them. */
 const maxCell = 400;
 
-/** Microseconds since 1970 as `2026-01-15 10:00:00.123456` in UTC; milliseconds alone where there are no microseconds. */
+/** Microseconds since 1970 as `2026-01-15 10:00:00.123456` in UTC; with milliseconds if there are no microseconds. */
 export function formatMicros(micros: number | bigint): string {
-  // Beyond the range of dates: a number of another kind.
+  // Beyond the range of dates it is a number of another kind.
   if (Math.abs(Number(micros)) > 8.64e18) return String(micros);
   return toIso(micros)
     .slice(0, -1)

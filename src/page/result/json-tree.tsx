@@ -63,7 +63,7 @@ export function JsonTree({ name, value, depth = 0, openDepth = 5, isOnly = false
   );
 }
 
-/** Longest text of a leaf; the copy has all of it. */
+/** Maximum characters of a leaf; the copy has all of them. */
 const maxLeaf = 20_000;
 
 function leafText(value: unknown): string {

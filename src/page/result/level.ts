@@ -16,10 +16,10 @@ const words: readonly (readonly [RegExp, Level])[] = [
 
 const keys = new Set(['level', 'severity', 'error_severity', 'log_level', 'status_code', 'status']);
 
-/** Characters of the text of a level; a column of this name may hold a whole message. */
+/** Maximum characters of a level's text; a column of such a name may hold a whole message. */
 const maxText = 40;
 
-/** Records within records that are searched. */
+/** Maximum depth of nested records that are searched. */
 const maxDepth = 5;
 
 /** The level of a row, from anywhere in its records; undefined if it has none. */

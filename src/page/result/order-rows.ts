@@ -25,7 +25,7 @@ export function ordered(
   });
 }
 
-/** Decimals, and the words for what JSON has no number for, come as text; so do dates and times, whose texts stand in their order. */
+/** Decimals, NaN and infinities come as text and are compared as numbers; the texts of dates and times sort in their order. */
 function comparisonOf(column: Column): (one: unknown, other: unknown) => number {
   if (isNumeric(column)) return compareNumbers;
   if (['DATE', 'DATETIME', 'TIME'].includes(column.type))

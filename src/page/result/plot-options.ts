@@ -4,18 +4,18 @@ import { heightOf } from './amount.ts';
 import type { Series } from './chart-model.ts';
 import { alignedTo, type TimeModel, wholeOf } from './time-axis.ts';
 
-/** Pixels of a chart that stands alone: less is a strip above rows. */
+/** Height in pixels from which a chart stands alone; a lower one is a strip above rows. */
 const tallFrom = 200;
 
-/** uPlot draws each series from zero, so the last of the stack is drawn first, with the sum of all. */
+/** uPlot draws each series from zero, so the top of the stack is drawn first, with the sum of all. */
 export function stacked({ seconds, series }: TimeModel, shown: readonly Series[]): uPlot.AlignedData {
-  // What is below zero is stacked downwards.
+  // Negative values are stacked downwards.
   const sums = { up: seconds.map(() => 0), down: seconds.map(() => 0) };
   const columns = series.map(own => {
     const isShown = shown.includes(own);
     return seconds.map((_, at) => {
       const height = isShown ? heightOf(own.values[at]!) : 0;
-      // A bar without a height would show at the edge of the one that covers it.
+      // A bar of no height would show at the edge of the bar that covers it.
       if (height === 0) return null;
       const side = height > 0 ? sums.up : sums.down;
       side[at]! += height;
@@ -39,7 +39,7 @@ export function readColours(figure: HTMLElement): Colours {
   };
 }
 
-/** What is drawn of a model, and the callback for the pointer. */
+/** What is drawn of a model, and the callbacks for pointer and zoom. */
 type Drawing = {
   readonly shown: readonly Series[];
   readonly zoom: Zoom | undefined;
@@ -89,7 +89,7 @@ export function optionsOf(target: HTMLElement, model: TimeModel, drawing: Drawin
         ...axis,
         space: 70,
         size: 34,
-        // Between bars that are days apart there is no hour.
+        // Bars that are days apart have no hours between them.
         incrs: step < 86_400 ? timeSteps : timeSteps.filter(apart => apart >= 86_400),
         values: (_plot, ticks, _axis, _space, apart) => ticks.map(at => axisText(at, apart)),
       },
@@ -128,7 +128,7 @@ export function optionsOf(target: HTMLElement, model: TimeModel, drawing: Drawin
   };
 }
 
-/** The ends of the axis of heights: above counts at least 1, above others, as rates are, not much more than there is. */
+/** The range of the height axis: for counts up to 1 at least, for others, such as rates, only a little above the maximum. */
 export function heightsFor(series: readonly Series[], least: number, most: number): [number, number] {
   const top = Math.max(areCounts(series) ? 1 : 0, most * 1.05);
   return [Math.min(0, least * 1.05), top || -least / 20 || 1];
@@ -151,10 +151,10 @@ const timeSteps = [
   ...[1, 2, 3, 4, 5, 7, 14, 28, 91, 182, 365, 730, 3650].map(days => days * 86_400),
 ].sort((one, other) => one - other);
 
-/** 1, 2, 5, 10 and so on: there is no half of a request. */
+/** 1, 2, 5, 10 and so on: there is no half request. */
 const wholeSteps = Array.from({ length: 45 }, (_, at) => [1, 2, 5][at % 3]! * 10 ** Math.floor(at / 3));
 
-/** Five characters of digits at most, and a letter: what the axis has room for. */
+/** At most five characters of digits and a letter, for which the axis has room. */
 function shorten(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e18) return value.toExponential(0);
@@ -162,7 +162,7 @@ function shorten(value: number): string {
   return `${Number((value / unit).toPrecision(4))}${letter && ` ${letter}`}`;
 }
 
-/** From ten thousand on, ten of the unit. */
+/** A unit is used from ten of it on: `10 k` from ten thousand. */
 const units = [
   [1e15, 'P'],
   [1e12, 'T'],

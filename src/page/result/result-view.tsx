@@ -26,7 +26,7 @@ type ResultViewProps = {
   readonly isRunning: boolean;
   /** Loads rows before the oldest one; absent if there are none, or they can't be requested. */
   readonly onOlder: (() => void) | undefined;
-  /** Asks for the rows of a part of the time axis; absent where the saved query has no bounds for it. */
+  /** Asks for the rows of a part of the time axis; absent if the saved query has no bounds for it. */
   readonly onRange: ((zoom: Zoom) => void) | undefined;
 };
 
@@ -114,7 +114,7 @@ function Older({ columns, rows, isRunning, onOlder }: OlderProps) {
   );
 }
 
-/** More rows of one time than an answer holds can't be asked for. */
+/** Says that one time may have more rows than an answer, which no request can reach. */
 function crowdedText([first, ...others]: readonly Micros[]): string {
   const more = others.length === 0 ? '' : `, and ${others.length} more times like it,`;
   return `${formatMicros(first!)} UTC${more} may have more rows than an answer holds: they are not shown.`;
@@ -122,7 +122,7 @@ function crowdedText([first, ...others]: readonly Micros[]): string {
 
 let loaded: typeof TimeChart | undefined;
 
-/** The chart of uPlot, whose script is loaded while the rows are asked for. */
+/** The chart, with uPlot's script loaded on first use. */
 function LazyTimeChart(props: Parameters<typeof TimeChart>[0]) {
   const [Chart, setChart] = useState<FunctionComponent<typeof props> | undefined>(() => loaded);
   const [isMissing, setMissing] = useState(false);

@@ -14,12 +14,12 @@ type RowTableProps = { readonly columns: readonly Column[]; readonly rows: reado
 /** Pixels; the style sheet has the same ones. */
 const detailsHeight = 300;
 
-/** Rows beyond the visible ones, so that scrolling shows no gap. */
+/** Rows drawn beyond the visible ones, so that scrolling shows no gap. */
 const overscan = 10;
 
 /**
- * A table that draws only the rows in view, so that a hundred thousand cost what fifty do. ARIA makes a grid of it: rows of HTML's own tables can't be
- * placed by themselves. The grid has the focus, and handles the keys of its active row.
+ * A table that draws only the rows in view, so that a hundred thousand cost what fifty do. It is a grid by ARIA, because rows of an HTML
+ * table can't be positioned individually. The grid has the focus, and handles the keys of its active row.
  */
 export function RowTable({ columns, rows: given }: RowTableProps) {
   const box = useRef<HTMLDivElement>(null);
@@ -87,7 +87,7 @@ type Active = Pick<Place, 'box' | 'rows' | 'layout'> & {
 
 /** The row that the keys are for. */
 function useActive({ box, rows, shape, layout, height, toggle }: Active) {
-  // The row, and not its place: others may come above it.
+  // The row, not its position: others may arrive above it.
   const [row, setActive] = useState<Row>();
   const active = Math.max(0, row ? rows.indexOf(row) : 0);
   const select = (at: number) => {
@@ -170,7 +170,7 @@ type GridHeadProps = {
   readonly onOrder: (order: Order | undefined) => void;
 };
 
-/** The names of the columns; a click orders the rows by one, another one the other way round, a third one as they came. */
+/** The names of the columns. A click orders the rows by a column, a second one in reverse, a third one as they came. */
 function GridHead({ shape, order, onOrder }: GridHeadProps) {
   const next = (column: string): Order | undefined => {
     if (order?.column !== column) return { column, direction: 'ascending' };
@@ -259,7 +259,7 @@ function GridRow({ at, row, shape, top, isActive, isOpen, onClick }: GridRowProp
   );
 }
 
-/** Where rows stand, of which some are open. */
+/** The positions of rows, some of which are open. */
 function layoutOf(count: number, openAt: readonly number[], rowHeight: number) {
   const offsetOf = (at: number) => at * rowHeight + openAt.filter(open => open < at).length * detailsHeight;
   return {
@@ -275,7 +275,7 @@ function layoutOf(count: number, openAt: readonly number[], rowHeight: number) {
   };
 }
 
-/** Characters of the JSON of a row that is open in all its levels: a larger one may have more members than a page can draw. */
+/** Maximum characters of the JSON of a row whose levels are all open: a larger one may have more members than a page can draw. */
 const maxOpenLength = 100_000;
 
 function Details({ row }: { readonly row: Row }) {

@@ -11,7 +11,7 @@ export const telling = [
   'country',
 ];
 
-/** Leaves that a summary has. */
+/** Maximum leaves in a summary. */
 const maxLeaves = 12;
 
 /** A record in one line, the most telling fields first; NULL and empty lists are omitted. */

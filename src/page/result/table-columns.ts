@@ -2,11 +2,11 @@ import { type Column, isNumeric, isRepeated, isTemporal } from '../api/catalogue
 import type { Row } from '../api/client.ts';
 import { formatCell } from './format.ts';
 
-/** Characters of a column; between them its content decides. */
+/** Minimum and maximum characters of a column; its content decides in between. */
 const least = 6;
 const most = 90;
 
-/** Characters of an identifier: its beginning tells it from others. */
+/** Characters of an identifier, whose beginning distinguishes it. */
 const ofIdentifier = 12;
 
 /** Maximum characters of the text of a row's level. */

@@ -18,7 +18,7 @@ export function takeAlong(origin: string, endpoint: Endpoint, values: Values): T
 
 function curl(origin: string, { path }: Endpoint, values: Values): string {
   const token = '-H "X-API-KEY: $TOKEN"';
-  // In an address, a text that was sent once is split at its commas; JSON has commas of its own.
+  // A URL parameter is split at its commas unless it is repeated; JSON keeps lists and commas apart.
   if (
     Object.values(values).some(
       value => typeof value !== 'string' && value.length === 1 && value[0]!.includes(','),
@@ -54,7 +54,7 @@ export function graphqlOperation(endpoint: Endpoint, values: Values): string {
   return `query ${graphqlTypeName(field ?? '')} {\n  ${field}${passed} {\n${selected}\n  }\n}`;
 }
 
-/** The schema is that of all tokens: a required argument that the token fixes is sent empty. */
+/** The schema is the same for all tokens, so a required argument that the token fixes is sent empty. */
 function fixedValues({ parameters }: Endpoint): Values {
   const fixed = parameters.filter(({ fixed, required }) => fixed && required);
   return Object.fromEntries(fixed.map(({ name, repeated }) => [name, repeated ? [] : '']));

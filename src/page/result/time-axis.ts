@@ -14,7 +14,7 @@ export const wholeOf = ({ seconds, step }: TimeModel): Zoom => ({
   to: (seconds.at(-1) ?? 0) + step,
 });
 
-/** A part that is larger or smaller, around a bar; undefined for all of it. */
+/** A larger or smaller part of the axis around a bar; undefined for all of it. */
 export function zoomedBy(
   factor: number,
   model: TimeModel,

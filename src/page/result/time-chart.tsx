@@ -15,7 +15,7 @@ type TimeChartProps = {
   /** The part that is shown; absent: all of it. */
   readonly zoom: Zoom | undefined;
   readonly onZoom: (zoom: Zoom | undefined) => void;
-  /** Asks for the rows of the part that is shown. */
+  /** Asks for the rows of the part that is shown; absent if no bounds can select it. */
   readonly onRange: ((zoom: Zoom) => void) | undefined;
 };
 
@@ -117,7 +117,7 @@ type Plot = Pick<TimeChartProps, 'model' | 'height' | 'zoom' | 'onZoom'> & {
 function usePlot(figure: { readonly current: HTMLElement | null }, props: Plot) {
   const drawn = useRef<uPlot>(undefined);
   const { model, height, zoom, hidden } = props;
-  // The plot lives longer than one rendering: it calls the latest functions.
+  // The plot outlives a rendering, so it calls the latest functions.
   const latest = useRef(props);
   latest.current = props;
   useEffect(() => {
