@@ -37,13 +37,6 @@ export function parseTimestamp(text: string): bigint | undefined {
   }
 }
 
-/** The canonical text of an instant: `2026-01-15T10:00:00.123456Z`, always with six digits. */
-export function formatTimestamp(micros: bigint): string {
-  const fraction = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
-  const wholeMillis = Number((micros - fraction) / 1000n);
-  return `${new Date(wholeMillis).toISOString().slice(0, 19)}.${String(fraction).padStart(6, '0')}Z`;
-}
-
 /** @returns the zone in Temporal's spelling, or undefined if the text is not a zone */
 function parseZone(text: string, afterTime: boolean): string | undefined {
   if (text === '' || /^ ?z$/i.test(text)) return 'UTC';

@@ -6,7 +6,8 @@ import {
   parseExactJson,
   parseExactNumbers,
 } from '../base/exact-json.ts';
-import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
+import { formatTimestamp } from '../base/format-timestamp.ts';
+import { maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
 import { valueTypes } from '../endpoints/parameters/value-types.ts';
 import { type EpochUnit, epochUnits, guessEpochUnit, isCoarser, readEpoch } from '../endpoints/read-epoch.ts';
 import type { Source, SourceField, SourceFields } from '../endpoints/sources.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { keptDigits } from '../base/exact-json.ts';
-import { formatTimestamp, maxTimestamp, minTimestamp } from '../base/parse-timestamp.ts';
+import { formatTimestamp } from '../base/format-timestamp.ts';
+import { maxTimestamp, minTimestamp } from '../base/parse-timestamp.ts';
 import { type EpochUnit, readEpoch } from './read-epoch.ts';
 
 /** How loaded rows become rows of a source. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
+import { formatTimestamp } from '../base/format-timestamp.ts';
+import { maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
 import type { Duration, Engine, QueryParameter, Statement, Window } from './engine.ts';
 
 /**

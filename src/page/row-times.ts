@@ -1,3 +1,4 @@
+import { formatTimestamp } from '../base/format-timestamp.ts';
 import { type Column, isRepeated } from './api/catalogue.ts';
 import type { Row } from './api/client.ts';
 import { writeExactJson } from './api/exact-json.ts';
@@ -42,10 +43,7 @@ export const microBefore = (micros: Micros): Micros =>
  * @param instant fractions of a microsecond, as from multiplied seconds, are rounded
  */
 export function toIso(instant: Micros): string {
-  const micros = typeof instant === 'bigint' ? instant : BigInt(Math.round(instant));
-  const rest = ((micros % 1000n) + 1000n) % 1000n;
-  const text = new Date(Number((micros - rest) / 1000n)).toISOString().slice(0, -1);
-  return `${text}${String(rest).padStart(3, '0')}Z`;
+  return formatTimestamp(typeof instant === 'bigint' ? instant : BigInt(Math.round(instant)));
 }
 
 /**

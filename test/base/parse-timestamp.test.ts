@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatTimestamp, parseTimestamp } from '../../src/base/parse-timestamp.ts';
+import { formatTimestamp } from '../../src/base/format-timestamp.ts';
+import { parseTimestamp } from '../../src/base/parse-timestamp.ts';
 
 const canonical = (text: string) => {
   const micros = parseTimestamp(text);

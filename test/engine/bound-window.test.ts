@@ -1,12 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
-import {
-  formatTimestamp,
-  maxTimestamp,
-  minTimestamp,
-  parseTimestamp,
-} from '../../src/base/parse-timestamp.ts';
+import { formatTimestamp } from '../../src/base/format-timestamp.ts';
+import { maxTimestamp, minTimestamp, parseTimestamp } from '../../src/base/parse-timestamp.ts';
 import { boundWindow } from '../../src/engine/bound-window.ts';
 import type { Window } from '../../src/engine/engine.ts';
 import '../support/seed-properties.ts';

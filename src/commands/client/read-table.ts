@@ -1,4 +1,5 @@
 import { type DataType, Type, tableFromIPC } from '@uwdata/flechette';
+import { formatTimestamp } from '../../base/format-timestamp.ts';
 
 /** The kind of a column, as far as it matters for showing it. */
 export type ShownKind = 'number' | 'time' | 'other';
@@ -84,9 +85,10 @@ function plainOf(value: unknown, type: DataType): unknown {
 
 /** @param micros since 1970 */
 function timestampText(micros: bigint, isInstant: boolean): string {
-  const rest = ((micros % 1000n) + 1000n) % 1000n;
-  const text = new Date(Number((micros - rest) / 1000n)).toISOString().slice(0, -1);
-  return `${text}${String(rest).padStart(3, '0')}`.replace(/\.?0+$/, '') + (isInstant ? 'Z' : '');
+  const text = formatTimestamp(micros)
+    .slice(0, -1)
+    .replace(/\.?0+$/, '');
+  return isInstant ? `${text}Z` : text;
 }
 
 function decimalText(scaled: bigint, scale: number): string {

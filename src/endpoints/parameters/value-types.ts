@@ -1,4 +1,5 @@
-import { formatTimestamp, parseTimestamp } from '../../base/parse-timestamp.ts';
+import { formatTimestamp } from '../../base/format-timestamp.ts';
+import { parseTimestamp } from '../../base/parse-timestamp.ts';
 import type { ParameterType } from '../../engine/engine.ts';
 import { parseJson } from '../../googlesql/json/parse-json.ts';
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isJsonObject, keptDigits } from '../../base/exact-json.ts';
-import { formatTimestamp, maxTimestamp, minTimestamp, parseTimestamp } from '../../base/parse-timestamp.ts';
+import { formatTimestamp } from '../../base/format-timestamp.ts';
+import { maxTimestamp, minTimestamp, parseTimestamp } from '../../base/parse-timestamp.ts';
 import { parserFor, RowError } from '../../duckdb/normalise-row.ts';
 import { mapRow } from '../../endpoints/load-mapping.ts';
 import { guessEpochUnit, readEpoch } from '../../endpoints/read-epoch.ts';

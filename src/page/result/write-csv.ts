@@ -1,3 +1,4 @@
+import { guardedText, quotedCell } from '../../formats/csv-cell.ts';
 import type { Column } from '../api/catalogue.ts';
 import type { Row } from '../api/client.ts';
 import { writeExactJson } from '../api/exact-json.ts';
@@ -11,7 +12,7 @@ import { isTimestamp } from './format.ts';
 export function writeCsv(columns: readonly Column[], rows: readonly Row[]): string {
   // Most readers would skip an empty line.
   const nothing = columns.length === 1 ? '""' : '';
-  const header = columns.map(({ name }) => quoted(guarded(name))).join(',');
+  const header = columns.map(({ name }) => quotedCell(guardedText(name))).join(',');
   const lines = rows.map(row => columns.map(column => cellOf(column, row[column.name]) ?? nothing).join(','));
   return `${[header, ...lines].join('\r\n')}\r\n`;
 }
@@ -19,17 +20,8 @@ export function writeCsv(columns: readonly Column[], rows: readonly Row[]): stri
 /** The text of a value; undefined for NULL. */
 function cellOf(column: Column, value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
-  if (typeof value === 'object') return quoted(writeExactJson(value));
+  if (typeof value === 'object') return quotedCell(writeExactJson(value));
   if (isTimestamp(column, value)) return toIso(value);
   const text = String(value);
-  return quoted(column.type === 'STRING' || column.type === 'JSON' ? guarded(text) : text);
+  return quotedCell(column.type === 'STRING' || column.type === 'JSON' ? guardedText(text) : text);
 }
-
-/** Text that a spreadsheet would run as a formula gets an apostrophe in front; a signed number is not a formula. */
-function guarded(text: string): string {
-  const isFormula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) && !/^[+-]\d+(?:\.\d+)?$/.test(text);
-  return isFormula ? `'${text}` : text;
-}
-
-const quoted = (text: string) =>
-  text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
