@@ -1,6 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import type { SetupProblem } from '../base/setup-error.ts';
-import type { Source } from '../endpoints/sources.ts';
+import type { Source } from '../endpoints/source.ts';
+
 import { createCompileTurns } from '../engine/compile-turns.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { declarationsOf } from '../engine/parameter-types.ts';

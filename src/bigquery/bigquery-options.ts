@@ -1,4 +1,5 @@
-import type { Source } from '../endpoints/sources.ts';
+import type { Source } from '../endpoints/source.ts';
+
 import type { BigQueryEvent } from './bigquery-events.ts';
 import type { TableMapping } from './client/table-mapping.ts';
 import type { JobRequest } from './job-bodies.ts';

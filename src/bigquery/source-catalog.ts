@@ -1,4 +1,5 @@
-import type { Source, SourceField, SourceFields } from '../endpoints/sources.ts';
+import type { Source, SourceField, SourceFields } from '../endpoints/source.ts';
+
 import {
   arrayOf,
   type Catalog,

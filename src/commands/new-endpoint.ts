@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseDefinition } from '../endpoints/parse-definition.ts';
-import type { Source, SourceField } from '../endpoints/sources.ts';
+import type { Source, SourceField } from '../endpoints/source.ts';
+
 import { sqlColumnName, yamlKey } from '../endpoints/written-names.ts';
 import { UsageError } from './command-line.ts';
 

@@ -5,15 +5,9 @@ import { checkFiles } from '../duckdb/files/check-files.ts';
 import { type InferredColumn, type InferredFiles, inferColumns } from '../duckdb/files/infer-columns.ts';
 import { UnreadableFileError } from '../duckdb/files/unreadable-file-error.ts';
 import type { CsvForm } from '../endpoints/csv-form.ts';
-import {
-  formatOf,
-  namesOf,
-  parseSource,
-  readSourceFolder,
-  type Source,
-  type SourceField,
-  type SourceFolder,
-} from '../endpoints/sources.ts';
+import { formatOf, parseSource } from '../endpoints/parse-source.ts';
+import type { Source, SourceField } from '../endpoints/source.ts';
+import { namesOf, readSourceFolder, type SourceFolder } from '../endpoints/sources.ts';
 import { yamlKey } from '../endpoints/written-names.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 import { printableLines } from './printable.ts';

@@ -6,21 +6,20 @@ import { shareNext } from '../base/share-next.ts';
 import { batchQueries, type RunQuery } from '../batch/batch-queries.ts';
 import { statementOf } from '../batch/endpoint-query.ts';
 import type { RunStatement } from '../batch/run-batch.ts';
-import { type Cache, createCache } from '../cache/cache.ts';
+import { createCache } from '../cache/cache.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
 import { dataFolderMode } from '../duckdb/data-folder/folder-format.ts';
 import { claimFolderId } from '../duckdb/data-folder/folder-id.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import { allOf, placesOf } from '../endpoints/parse-definition.ts';
+import { allOf } from '../endpoints/parse-definition.ts';
 import { createEndpointRegistry, type EndpointRegistry } from '../endpoints/registry.ts';
-import { type SourceWatch, watchSources } from '../endpoints/watch-sources.ts';
+import { watchSources } from '../endpoints/watch-sources.ts';
 import type { Engine, QueryPriority } from '../engine/engine.ts';
 import { guardEngine } from '../engine/guard-engine.ts';
 import { createRowFormatter } from '../formats/row-formatter.ts';
 import { createGraphqlHandler } from '../graphql/answer-graphql.ts';
 import { readOperationList } from '../graphql/operation-list.ts';
-import type { Health } from '../http/answer-route.ts';
 import type { PageSample } from '../http/answer-sample.ts';
 import { type ConnectionLimits, createHttpServer, type HttpServer } from '../http/http-server.ts';
 import { buildLlmsText } from '../http/llms-text.ts';
@@ -36,7 +35,7 @@ import { createMemoryStore } from '../store/memory-store.ts';
 import { createRedisStore } from '../store/redis-store.ts';
 import type { Store } from '../store/store.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
-import { createMetrics, type Metrics, type Readings } from '../telemetry/metrics.ts';
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { watchEventLoop } from '../telemetry/watch-event-loop.ts';
 import { openServingEngine, warehouseOf } from './compose-engine.ts';
 import { openLoading } from './compose-loading.ts';
@@ -44,7 +43,9 @@ import { composeTokens } from './compose-tokens.ts';
 import { openWarming } from './compose-warming.ts';
 import type { Config } from './config.ts';
 import { createDocumentStore } from './document-store.ts';
-import { type FreeBytes, leastFreeBytes, watchFreeBytes } from './free-bytes.ts';
+import { type FreeBytes, watchFreeBytes } from './free-bytes.ts';
+import { healthOf, readingsOf, watchEngine } from './report-state.ts';
+
 /** What a process provides to its gateway. */
 export type GatewayDeps = {
   readonly clock: Clock;
@@ -240,68 +241,6 @@ async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit'
     await engine.close();
   };
   return { engine, endpoints, sourceWatch, store, warehouse, cache, run, close };
-}
-
-type Read = {
-  readonly http: HttpServer;
-  readonly log: GatewayDeps['log'];
-  readonly engine: Pick<Engine, 'usage'>;
-  readonly endpoints: Pick<EndpointRegistry, 'broken'>;
-  readonly sourceWatch: Pick<SourceWatch, 'broken'>;
-  readonly tokens: Pick<Tokens, 'isStale'>;
-  readonly freeBytes: Pick<FreeBytes, 'read'>;
-};
-
-function readingsOf({ http, log, engine, endpoints, sourceWatch, tokens, freeBytes }: Read): Readings {
-  return {
-    connections: http.connections,
-    unreadBytes: http.unreadBytes,
-    droppedLogLines: () => log?.droppedLines ?? 0,
-    engine: engine.usage,
-    freeBytes: freeBytes.read,
-    brokenEndpoints: () => endpoints.broken.length,
-    brokenSources: () => sourceWatch.broken.length,
-    areTokensStale: () => tokens.isStale,
-  };
-}
-
-/** Observes events, and remembers whether the engine is down. */
-function watchEngine(observe: GatewayDeps['emit']) {
-  let isDown = false;
-  return {
-    emit(event: GatewayEvent) {
-      if (event.type === 'engine.down' || event.type === 'engine.up') isDown = event.type === 'engine.down';
-      observe(event);
-    },
-    isEngineDown: () => isDown,
-  };
-}
-
-type Watched = {
-  readonly cache: Pick<Cache, 'storeHealth'>;
-  readonly endpoints: Pick<EndpointRegistry, 'broken'>;
-  readonly sourceWatch: Pick<SourceWatch, 'broken'>;
-  readonly tokens: Pick<Tokens, 'isStale'>;
-  readonly freeBytes: Pick<FreeBytes, 'read'>;
-  readonly isEngineDown: () => boolean;
-};
-
-/** The state for `/readyz`, with the reasons if something is degraded; names files only if everyone may read the saved queries. */
-function healthOf(
-  { DOCUMENTS_NEED_TOKEN }: Config,
-  { cache, endpoints, sourceWatch, tokens, freeBytes, isEngineDown }: Watched,
-): Health {
-  const broken = [...endpoints.broken, ...sourceWatch.broken].flatMap(placesOf);
-  const reasons = [
-    ...(cache.storeHealth().isUp ? [] : ['store_down']),
-    ...(endpoints.broken.length > 0 ? ['saved_query_broken'] : []),
-    ...(sourceWatch.broken.length > 0 ? ['source_broken'] : []),
-    ...(tokens.isStale ? ['tokens_stale'] : []),
-    ...(freeBytes.read() < leastFreeBytes ? ['disk_full'] : []),
-    ...(isEngineDown() ? ['engine_down'] : []),
-  ];
-  // Ready even without the store: otherwise all gateways would be out of service at once.
-  return { isReady: true, reasons, ...(broken.length > 0 && !DOCUMENTS_NEED_TOKEN && { broken }) };
 }
 
 type GraphqlDeps = {

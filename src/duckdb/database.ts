@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import type { Source } from '../endpoints/sources.ts';
+import type { Source } from '../endpoints/source.ts';
+
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import type { CatalogColumn, CatalogTable } from '../googlesql/tree/types.ts';
 import { dataFolderMode } from './data-folder/folder-format.ts';

@@ -7,7 +7,8 @@ import { GatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/or-aborted.ts';
 import { bytesOfColumns, type ResultSet } from '../base/rows.ts';
 import { inSpan } from '../base/spans.ts';
-import type { Source } from '../endpoints/sources.ts';
+import type { Source } from '../endpoints/source.ts';
+
 import { type CompileOptions, createCompileTurns } from '../engine/compile-turns.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';

@@ -1,5 +1,6 @@
 import { DuckDBListType, DuckDBStructType, type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
-import type { SourceField, SourceFields } from '../endpoints/sources.ts';
+import type { SourceField, SourceFields } from '../endpoints/source.ts';
+
 import { duckDbType } from '../googlesql/tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import {

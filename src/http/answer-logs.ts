@@ -1,5 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
-import type { Source } from '../endpoints/sources.ts';
+import type { Source } from '../endpoints/source.ts';
+
 import { streamBody } from '../http-messages/read-body.ts';
 import { readQueryString } from '../http-messages/read-query-string.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';

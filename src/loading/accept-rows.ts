@@ -2,7 +2,8 @@ import { type Findings, normaliseRow, parserFor, RowError } from '../duckdb/norm
 import { maxLineLength } from '../duckdb/split-lines.ts';
 import { mapRow } from '../endpoints/load-mapping.ts';
 import type { EpochUnit } from '../endpoints/read-epoch.ts';
-import type { Source } from '../endpoints/sources.ts';
+import type { Source } from '../endpoints/source.ts';
+
 import { writeRowsFile } from './accepted-rows.ts';
 
 /** The result of accepting rows. */

@@ -1,4 +1,4 @@
-import type { Source } from '../endpoints/sources.ts';
+import type { Source } from '../endpoints/source.ts';
 
 /** Retention of sources without their own; absent: everything is kept. */
 export type Retention = { readonly days?: number | undefined; readonly megabytes?: number | undefined };

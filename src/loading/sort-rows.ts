@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { readColumns } from '../duckdb/database.ts';
 import { pathSql } from '../duckdb/layout.ts';
-import type { Source } from '../endpoints/sources.ts';
+import type { Source } from '../endpoints/source.ts';
+
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 
 type SortOptions = {

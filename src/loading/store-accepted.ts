@@ -2,7 +2,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Source } from '../endpoints/sources.ts';
+import type { Source } from '../endpoints/source.ts';
+
 import { quoteText } from '../googlesql/tree/quote-text.ts';
 import { extendSample, readSample, type Sample } from '../sample/write-sample.ts';
 import { createRowsList, type RowsFile, readBlocks, rowsFolderOf } from './accepted-rows.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readCurrent } from '../duckdb/replicas.ts';
-import type { Source } from '../endpoints/sources.ts';
+import type { Source } from '../endpoints/source.ts';
 
 /** A digest of the tables and columns of sources. */
 export function layoutOf(sources: readonly Source[]): string {

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { readSources, type SourceField, type SourceFields } from '../../src/endpoints/sources.ts';
+import type { SourceField, SourceFields } from '../../src/endpoints/source.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
 /** Each subset of `logs.all`, its source, and the leaf of its metadata that names the project. */

@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { openForWriting, readColumns } from '../../src/duckdb/database.ts';
 import { DatabaseBusyError } from '../../src/duckdb/database-busy-error.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
-import { readSources, type SourceFields } from '../../src/endpoints/sources.ts';
+import type { SourceFields } from '../../src/endpoints/source.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { engineSettings } from './engine-settings.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { convertLayout, firstLayout, listLayout } from '../../src/duckdb/layout.ts';
-import type { SourceFields } from '../../src/endpoints/sources.ts';
+import type { SourceFields } from '../../src/endpoints/source.ts';
 
 test('a list that becomes a single record is named once, however many fields it has: each name would be another copy of it', () => {
   const names = Array.from({ length: 20 }, (_, n) => `f${n}`);

@@ -1,4 +1,5 @@
-import { readSources, type SourceField } from '../../src/endpoints/sources.ts';
+import type { SourceField } from '../../src/endpoints/source.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import type { SourceRows } from './emulator-rows.ts';
 import type { Emulator } from './start-emulator.ts';
 

@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 import { runSourceCommand } from '../../src/commands/source-command.ts';
 import { readConfig } from '../../src/composition/config.ts';
 import { checkFiles } from '../../src/duckdb/files/check-files.ts';
-import { formatOf, readSources, type Source } from '../../src/endpoints/sources.ts';
+import { formatOf } from '../../src/endpoints/parse-source.ts';
+import type { Source } from '../../src/endpoints/source.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { openInput } from '../../src/loading/input/open-input.ts';
 

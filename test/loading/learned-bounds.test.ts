@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { databasePath } from '../../src/composition/compose-engine.ts';
-import { readSources, type SourceFields } from '../../src/endpoints/sources.ts';
+import type { SourceFields } from '../../src/endpoints/source.ts';
+import { readSources } from '../../src/endpoints/sources.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
 import { acceptEvents } from '../../src/loading/events/accept-events.ts';
 import { learningLimits, recordOf } from '../../src/loading/events/growing-fields.ts';

@@ -1,5 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { Source } from '../../endpoints/sources.ts';
+import type { Source } from '../../endpoints/source.ts';
+
 import { quoteName } from '../../googlesql/tree/quote-text.ts';
 import { makeSourceViews } from './source-views.ts';
 

@@ -12,7 +12,8 @@ import {
   DuckDBTypeId,
 } from '@duckdb/node-api';
 import type { CsvForm } from '../../endpoints/csv-form.ts';
-import type { SourceFields, SourceFiles } from '../../endpoints/sources.ts';
+import type { SourceFields, SourceFiles } from '../../endpoints/source.ts';
+
 import type { ParameterType } from '../../engine/engine.ts';
 import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
 import { columnName, isColumnName } from './column-name.ts';

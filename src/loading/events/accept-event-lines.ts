@@ -1,4 +1,5 @@
-import type { Source } from '../../endpoints/sources.ts';
+import type { Source } from '../../endpoints/source.ts';
+
 import type { Acceptance } from '../accept-rows.ts';
 import { acceptEvents } from './accept-events.ts';
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { RowError } from '../../duckdb/normalise-row.ts';
-import type { Source } from '../../endpoints/sources.ts';
+import type { Source } from '../../endpoints/source.ts';
+
 import { type RowsFileWriter, writeRowsFile } from '../accepted-rows.ts';
 import { type ConvertedEvent, createConverter } from './convert-event.ts';
 import { growFields } from './growing-fields.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject, keptDigits } from '../../base/exact-json.ts';
-import type { ScalarType, Source, SourceField, SourceFields } from '../../endpoints/sources.ts';
+import type { ScalarType, Source, SourceField, SourceFields } from '../../endpoints/source.ts';
 
 /** The column with the text of an event with values that fit no field. */
 export const originalColumn = '_original';

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { replaceFile } from '../../base/replace-file.ts';
 import { withFileLock } from '../../base/with-file-lock.ts';
-import type { Source, SourceField, SourceFields } from '../../endpoints/sources.ts';
+import type { Source, SourceField, SourceFields } from '../../endpoints/source.ts';
+
 import { recordOf } from './growing-fields.ts';
 
 /** Fields learned from events, by source; declared fields win. */

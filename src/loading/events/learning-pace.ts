@@ -1,4 +1,5 @@
-import type { SourceFields } from '../../endpoints/sources.ts';
+import type { SourceFields } from '../../endpoints/source.ts';
+
 import { mergeFields } from './learned-fields.ts';
 
 /**

@@ -8,7 +8,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { encodingOf } from '../../duckdb/files/text-encoding.ts';
 import { splitLines } from '../../duckdb/split-lines.ts';
-import { formatOf as namedFormatOf, type Source } from '../../endpoints/sources.ts';
+import { formatOf as namedFormatOf } from '../../endpoints/parse-source.ts';
+import type { Source } from '../../endpoints/source.ts';
+
 import type { ReadRow } from '../accept-rows.ts';
 import { type Reject, readByDuckDb } from './read-by-duckdb.ts';
 import { readCsv } from './read-csv.ts';

@@ -6,7 +6,8 @@ import {
   type DuckDBType,
   DuckDBTypeId,
 } from '@duckdb/node-api';
-import { columnOf, type Source, type SourceField } from '../../endpoints/sources.ts';
+import { columnOf, type Source, type SourceField } from '../../endpoints/source.ts';
+
 import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
 
 /** A line of a file that is not a row. */

@@ -4,7 +4,8 @@ import { parseExactNumbers } from '../../base/exact-json.ts';
 import { decoderFor, encodingOf, type TextEncoding } from '../../duckdb/files/text-encoding.ts';
 import type { CsvForm } from '../../endpoints/csv-form.ts';
 import { timeReader } from '../../endpoints/load-mapping.ts';
-import { columnOf, type Source, type SourceField } from '../../endpoints/sources.ts';
+import { columnOf, type Source, type SourceField } from '../../endpoints/source.ts';
+
 import type { ReadRow } from '../accept-rows.ts';
 
 /**
