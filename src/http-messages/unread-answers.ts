@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { createTurnBudget, type TurnBudget } from '../base/turns.ts';
 import type { EndReason } from './http-events.ts';
 import { pieceBytes } from './http-limits.ts';
 
@@ -64,6 +65,12 @@ type Reader = {
   /** The result of `bytesWaiting` at that time. */
   waiting: number;
 };
+
+/**
+ * Milliseconds of one turn of the event loop after which no further piece of a long body is written: the system takes megabytes for a client that has
+ * just connected, whether it reads or not.
+ */
+const maxTurnMs = 8;
 
 /** After this many milliseconds without progress, a reader counts as stopped if its connection is needed. */
 const stoppedMs = 1000;
@@ -181,6 +188,7 @@ function slowestOf(readers: readonly Entry[], held: (reader: Reader) => number):
 export function createUnreadAnswers({ timeoutMs, ...options }: UnreadOptions): UnreadAnswers {
   const watched = createReaders(options);
   const { add, endStopped } = watched;
+  const turns = createTurnBudget(maxTurnMs);
   const timer = lookEvery(Math.min(1000, Math.ceil(timeoutMs / 4)), (nowMs, lateMs) =>
     watched.endSlow(timeoutMs, nowMs, lateMs),
   );
@@ -194,17 +202,22 @@ export function createUnreadAnswers({ timeoutMs, ...options }: UnreadOptions): U
       if (response.destroyed) return;
       const { noteRead } = add(response, caller, body.length);
       let at = 0;
-      const writeMore = () => {
-        noteRead();
-        while (at < body.length) {
+      const writeNow = () => {
+        while (at < body.length && !response.destroyed) {
           const piece = body.subarray(at, at + pieceBytes);
           at += piece.length;
           if (at === body.length) response.end(piece);
           else if (!response.write(piece)) return;
         }
       };
+      const writeMore = () => {
+        noteRead();
+        if (turns.isSpent()) turns.wait(writeNow);
+        else writeNow();
+      };
       response.on('drain', writeMore);
-      writeMore();
+      noteRead();
+      writeNow();
     },
     async writeParts(response, parts, heldBytes, caller) {
       if (response.destroyed) {
@@ -212,7 +225,7 @@ export function createUnreadAnswers({ timeoutMs, ...options }: UnreadOptions): U
         return 0;
       }
       const { noteRead } = add(response, caller, heldBytes + pieceBytes);
-      return writeAll(response, parts, noteRead);
+      return writeAll(response, parts, turns, noteRead);
     },
     watch(response, caller) {
       const { writableLength } = response;
@@ -263,6 +276,7 @@ export function bytesWaiting(socket: Socket): number {
 async function writeAll(
   response: ServerResponse,
   parts: AsyncIterableIterator<Buffer>,
+  turns: TurnBudget,
   onProgress: () => void,
 ): Promise<number> {
   let written = 0;
@@ -272,8 +286,10 @@ async function writeAll(
   try {
     for await (const part of parts) {
       if (response.destroyed) break;
-      for (let at = 0; at < part.length && !response.destroyed; at += pieceBytes) {
+      for (let at = 0; at < part.length; at += pieceBytes) {
         onProgress();
+        if (written > 0 && turns.isSpent()) await new Promise<void>(turns.wait);
+        if (response.destroyed) break;
         const piece = part.subarray(at, at + pieceBytes);
         written += piece.length;
         if (!response.write(piece)) await drained(response);

@@ -203,6 +203,44 @@ describe('bytes that are another request where they stand', () => {
   });
 });
 
+test('contract 11.2: long answers to requests that come together on many connections are written in many turns of the event loop', async () => {
+  const bytes = get(text(200_000, 'long'));
+  const pairs: Awaited<ReturnType<typeof openBoth>>[] = [];
+  for (let n = 0; n < 20; n++) pairs.push(await openBoth());
+  for (const pair of pairs) await untilReady(bytes, pair);
+  let turn = 0;
+  let isOver = false;
+  const next = () => {
+    turn++;
+    if (!isOver) setImmediate(next);
+  };
+  next();
+  const written: number[] = [];
+  for (const [, socket] of pairs) {
+    const write = socket.write;
+    socket.write = (...args: unknown[]) => {
+      if (Buffer.isBuffer(args[0])) {
+        written.push(turn);
+        const endMs = performance.now() + 15;
+        while (performance.now() < endMs);
+      }
+      return Reflect.apply(write, socket, args);
+    };
+  }
+  const before = pairs.map(([connection]) => whole(connection).length);
+  for (const [connection] of pairs) connection.write(bytes);
+  await gateway.until(() => pairs.every(([connection], at) => whole(connection).length > before[at]!));
+  isOver = true;
+  expect(written).toHaveLength(pairs.length);
+  // Two of them have had their time.
+  const most = Math.max(
+    ...Map.groupBy(written, each => each)
+      .values()
+      .map(({ length }) => length),
+  );
+  expect(most).toBeLessThanOrEqual(5);
+});
+
 test('contract 2.27: a reader who stops is cut off, and its bytes are let go', async () => {
   const ends = () =>
     gateway.events.filter(event => event.type === 'http.connection_ended' && event.reason === 'slow_reader');

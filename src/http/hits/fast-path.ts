@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import { createTurnBudget } from '../../base/turns.ts';
 import { callerHeadersKey } from '../../http-messages/caller-headers.ts';
 import { renderHead, useRenderedHead } from '../../http-messages/rendered-head.ts';
 import { hasBody, pathOf } from '../../http-messages/request-context.ts';
@@ -32,7 +33,8 @@ export type FastPath = {
    */
   find(key: string, asked: Asked): ReadyResponse | undefined;
   /**
-   * Asks the store whether the rows for this key are still the same, for when the memory of this process does not have them.
+   * Asks the store whether the rows for this key are still the same, for when the memory of this process does not have them. Where the response is
+   * long, the answer comes in a turn of the event loop that has time for writing it.
    * @returns undefined for a key that is not remembered
    */
   confirm(key: string): Promise<boolean> | undefined;
@@ -66,10 +68,15 @@ type Remembered = {
   head: string;
   /** The head of a 304; absent until one is needed. */
   unmodifiedHead: string | undefined;
+  /** Whether its last body was a long one. */
+  isLong: boolean;
 };
 
 /** Maximum bytes of everything remembered, including the texts of the requests. */
 const maxBytes = 48 * 1024 * 1024;
+
+/** Milliseconds of one turn of the event loop after which no further long response begins that the store has confirmed. */
+const maxTurnMs = 8;
 
 /** Bytes of an entry besides its texts: a plan, headers, list links. */
 const overheadBytes = 2048;
@@ -80,6 +87,7 @@ export function createFastPath(deps: SendDeps): FastPath {
     maxSize: maxBytes,
     sizeCalculation: ({ repeat }, key) => overheadBytes + key.length + repeat.bytes,
   });
+  const turns = createTurnBudget(maxTurnMs);
 
   function find(key: string, { requestId, ifNoneMatch, confirmedSinceMs }: Asked): ReadyResponse | undefined {
     const found = all.get(key);
@@ -88,6 +96,7 @@ export function createFastPath(deps: SendDeps): FastPath {
     const { headers, timing, start, text } = again;
     const { path, repeat } = found;
     const { facts } = repeat;
+    found.isLong = start !== undefined;
     if (found.headers !== headers) {
       found.headers = headers;
       found.head = renderHead(200, withCommon(deps, found.origin, headers));
@@ -106,7 +115,15 @@ export function createFastPath(deps: SendDeps): FastPath {
 
   return {
     find,
-    confirm: key => all.get(key)?.repeat.confirm(),
+    confirm(key) {
+      const found = all.get(key);
+      const confirmed = found?.repeat.confirm();
+      if (!found?.isLong) return confirmed;
+      return confirmed?.then(async isSame => {
+        if (turns.isSpent()) await new Promise<void>(turns.wait);
+        return isSame;
+      });
+    },
     answer(incoming, key, confirmedSinceMs) {
       const { request, response, requestId } = incoming;
       // The response may be the last of its connection.
@@ -133,6 +150,7 @@ export function createFastPath(deps: SendDeps): FastPath {
         headers: undefined,
         head: '',
         unmodifiedHead: undefined,
+        isLong: false,
       });
     },
   };

@@ -70,6 +70,8 @@ type Known = {
   readonly method: string | undefined;
   readonly path: string;
   readonly ifNoneMatch: string | undefined;
+  /** Whether its last response was a long one. */
+  isLong: boolean;
 };
 
 /** Maximum bytes of a remembered request, including its body. */
@@ -99,12 +101,13 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
   const turns = createTurnBudget(maxTurnMs);
   let isStopped = false;
 
-  /** @returns false if the bytes must be parsed now */
-  function take(socket: Socket, parsed: Parsed, bytes: Buffer, parse: (bytes: Buffer) => void): boolean {
+  /** @returns false if the bytes must be parsed, or wait for their turn */
+  function take({ socket, parsed, parse }: Receiver, bytes: Buffer, isDue: boolean): boolean {
     if (isStopped || bytes.length > maxRequestBytes) return false;
     const startedMs = performance.now();
     const known = all.get(bytes.toString('latin1'));
-    if (!known || !deps.connections.beginRepeated(socket)) return false;
+    if (!known || (known.isLong && !isDue && turns.isSpent())) return false;
+    if (!deps.connections.beginRepeated(socket)) return false;
     const arrival = { socket, known, startedMs };
     if (answer(deps, fastPath, arrival, false)) return true;
     const confirmation = fastPath.confirm(known.key);
@@ -133,12 +136,13 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
         if (parsed.isUpgrade && Number.isNaN(parsed.awaited)) endAfterResponse(deps, socket);
         else if (parsed.awaited === 0) parsed.isUpgrade = false;
       };
+      const receiver = { socket, parsed, parse };
       socket.on('data', (bytes: Buffer) => {
         const { isDue } = parsed;
         parsed.isDue = false;
-        // Answering by bytes takes so little time that it does not count against the turn.
+        // Answering by bytes takes so little time that it does not count against the turn, unless the response is long.
         if (parsed.isWaiting) putBack(socket, bytes);
-        else if (parsed.awaited === 0 && take(socket, parsed, bytes, parse)) return;
+        else if (parsed.awaited === 0 && take(receiver, bytes, isDue)) return;
         else if (!isDue && turns.isSpent()) waitForTurn(parser, parsed, bytes);
         else parse(bytes);
       });
@@ -160,7 +164,8 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
       if (parsed?.request !== request || method === 'HEAD') return;
       // These differ from request to request.
       if (span || traceId !== undefined || headers['x-request-id'] !== undefined) return;
-      parsed.answered = { key, method, path: pathOf(request), ifNoneMatch: headers['if-none-match'] };
+      const ifNoneMatch = headers['if-none-match'];
+      parsed.answered = { key, method, path: pathOf(request), ifNoneMatch, isLong: false };
       keep(parsed);
     },
     stop() {
@@ -168,6 +173,13 @@ export function createRepeatedBytes(deps: Deps, fastPath: AnsweringPath): Repeat
     },
   };
 }
+
+/** A connection, its state, and the parser of its bytes. */
+type Receiver = {
+  readonly socket: Socket;
+  readonly parsed: Parsed;
+  readonly parse: (bytes: Buffer) => void;
+};
 
 /** Puts bytes back, to be read again before all later ones when the connection resumes. */
 function putBack(socket: Socket, bytes: Buffer): void {
@@ -287,6 +299,7 @@ function answer(
   const confirmedSinceMs = isConfirmed ? startedMs : undefined;
   const ready = fastPath.find(key, { requestId, ifNoneMatch, confirmedSinceMs });
   if (!ready) return false;
+  known.isLong = ready.start !== undefined;
   write(socket, ready);
   deps.unread.watch(socket, ready.facts.tokenId ?? '');
   reportAnswered(deps, { requestId, startedMs, traceId: undefined }, { method, ...ready });
