@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { databasePath } from '../composition/compose-engine.ts';
 import type { Config } from '../composition/config.ts';
-import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import { DatabaseBusyError } from '../duckdb/data-folder/database-busy-error.ts';
 import { epochUnits } from '../endpoints/read-epoch.ts';
 import type { Source } from '../endpoints/source.ts';
 import { namesOf, readSourceFolder } from '../endpoints/sources.ts';

@@ -4,7 +4,7 @@ import { GatewayError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import { SetupError } from '../base/setup-error.ts';
 import { type Config, ConfigError, readConfig } from '../composition/config.ts';
-import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import { DatabaseBusyError } from '../duckdb/data-folder/database-busy-error.ts';
 import { UnreadableFileError } from '../duckdb/files/unreadable-file-error.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 import { printableLines } from './printable.ts';

@@ -5,8 +5,8 @@ import type { Source } from '../endpoints/source.ts';
 
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import type { CatalogColumn, CatalogTable } from '../googlesql/tree/types.ts';
+import { DatabaseBusyError } from './data-folder/database-busy-error.ts';
 import { dataFolderMode } from './data-folder/folder-format.ts';
-import { DatabaseBusyError } from './database-busy-error.ts';
 import { convertLayout, extendLayout, firstLayout, storedType, storedTypeSql } from './layout.ts';
 import { registerScalarFunctions } from './scalar-functions.ts';
 

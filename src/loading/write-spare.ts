@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { withFileLock } from '../base/with-file-lock.ts';
+import { DatabaseBusyError } from '../duckdb/data-folder/database-busy-error.ts';
 import { checkFolderFormat } from '../duckdb/data-folder/folder-format.ts';
 import { isHeldElsewhere, openForWriting } from '../duckdb/database.ts';
-import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
 import { type Current, publish, readCurrent, spareOf } from '../duckdb/replicas.ts';
 import type { Source } from '../endpoints/source.ts';
 

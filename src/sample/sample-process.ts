@@ -1,4 +1,4 @@
-import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import { DatabaseBusyError } from '../duckdb/data-folder/database-busy-error.ts';
 import { readSourceFolder } from '../endpoints/sources.ts';
 import { type WriteSampleOptions, writeSample } from './write-sample.ts';
 

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { childEnvironment } from '../base/child-environment.ts';
-import { DatabaseBusyError } from '../duckdb/database-busy-error.ts';
+import { DatabaseBusyError } from '../duckdb/data-folder/database-busy-error.ts';
 import type { SampleReport, SampleTask } from './sample-process.ts';
 
 /**
