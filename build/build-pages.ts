@@ -204,7 +204,7 @@ ${preload('time-chart.tsx')}`,
 const tokenBar = `<header><form id="token-bar">
 <a href="/">Saved queries</a>
 <label for="token-field">Token</label>
-<input id="token-field" type="password" autocomplete="off">
+<input id="token-field" type="password" autocomplete="off" pattern="[ -~]*" title="Letters, digits and signs of ASCII">
 <button>Use it</button>
 </form></header>`;
 

@@ -1,8 +1,11 @@
+/** As it is now: the page of the API replaces it. */
+const { parse } = JSON;
+
 /** Parses JSON; an integer beyond 2^53 becomes a BigInt, so that all its digits are shown. */
 export function parseExactJson(text: string): unknown {
   // Few answers hold such a number, and a reviver takes several times as long as parsing.
-  if (!/\d{16}/.test(text)) return JSON.parse(text);
-  return JSON.parse(text, (_key, value, context?: { source?: string }) => {
+  if (!/\d{16}/.test(text)) return parse(text);
+  return parse(text, (_key, value, context?: { source?: string }) => {
     const isRounded = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
     const isInteger = isRounded && /^-?\d+$/.test(context?.source ?? '');
     return isInteger ? BigInt(context?.source ?? '') : value;
@@ -17,7 +20,7 @@ export function writeExactJson(value: unknown, indent?: number): string {
 }
 
 /** Writes digits unchanged, if the browser supports that; TypeScript does not know the function yet. */
-function rawJson(digits: string): unknown {
+export function rawJson(digits: string): unknown {
   const { rawJSON } = JSON as unknown as { rawJSON?: (text: string) => unknown };
   return rawJSON ? rawJSON(digits) : digits;
 }

@@ -1,5 +1,6 @@
 import type { Values } from '../api/catalogue.ts';
 import { createClient, readSample } from '../api/client.ts';
+import { parseExactJson, rawJson } from '../api/exact-json.ts';
 import { readToken } from '../api/token.ts';
 import { openTokenBar } from './token-bar.ts';
 
@@ -13,6 +14,7 @@ type SwaggerSystem = {
 /** The global of the script of swagger-ui-dist, which the page loads first. */
 declare const SwaggerUIBundle: (options: Readonly<Record<string, unknown>>) => SwaggerUi;
 
+keepDigits();
 await openTokenBar();
 followTheme();
 const root = document.querySelector('#root')!;
@@ -48,6 +50,18 @@ async function show(document: ApiDocument): Promise<void> {
     defaultModelsExpandDepth: 0,
     plugins: [adapt],
     onComplete: () => authorize(ui, document),
+  });
+}
+
+/** Swagger UI parses an answer and writes it again, in which integers beyond 2^53 would be rounded. It takes no BigInt in the document. */
+function keepDigits(): void {
+  const { parse } = JSON;
+  JSON.parse = (text, reviver) =>
+    !reviver && String(text).startsWith('{"result":') ? parseExactJson(String(text)) : parse(text, reviver);
+  Object.assign(BigInt.prototype, {
+    toJSON(this: bigint) {
+      return rawJson(String(this));
+    },
   });
 }
 
