@@ -6,6 +6,7 @@ import { openCommandTokens } from '../composition/compose-tokens.ts';
 import type { Config } from '../composition/config.ts';
 import { sampleTokenName } from '../composition/prepare-data.ts';
 import { readSourceFolder } from '../endpoints/sources.ts';
+import { readOperationList } from '../graphql/operation-list.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { type Check, linesOf, runChecks } from './checks/check.ts';
 import { diskCheck } from './checks/disk-check.ts';
@@ -70,7 +71,14 @@ export async function runDoctor(
   const disk =
     ENGINE === 'duckdb' ? [diskCheck({ directory, databasePath: databasePath(config), engineMemoryMb })] : [];
   try {
-    const checks = [storeCheck(config), tokens, ...disk, ...sourceChecks(config), ...queries.checks];
+    const checks = [
+      storeCheck(config),
+      tokens,
+      ...disk,
+      ...sourceChecks(config),
+      ...queries.checks,
+      ...operationsChecks(config),
+    ];
     if (!json) {
       return await runChecks(checks, (subject, finding) => linesOf(subject, finding).forEach(print));
     }
@@ -88,6 +96,17 @@ const fixesForEngine = {
   duckdb: 'npm start makes the data of the embedded engine; ENGINE and DATA_DIR say what is opened',
   bigquery: 'docs/bigquery.md says what the variables BIGQUERY_… are to hold',
 } as const;
+
+/** Checks the list of GraphQL documents, if there is one. */
+function operationsChecks({ GRAPHQL_OPERATIONS_FILE: file }: Config): Check[] {
+  if (file === undefined) return [];
+  const run = async () => {
+    const { size } = await readOperationList(file);
+    return { isFine: true, found: `${size} in ${file}: no others are executed` } as const;
+  };
+  const fixForFailure = 'npm run operations -- <folder> <file> writes it, for GRAPHQL_OPERATIONS_FILE';
+  return [{ subject: 'GraphQL documents', fixForFailure, run }];
+}
 
 /** Checks for broken files of sources only: the others are checked with the saved queries that read them. */
 function sourceChecks({ SOURCES_DIR }: Config): Check[] {

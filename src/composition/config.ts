@@ -15,6 +15,16 @@ const list = z.string().transform(value =>
     .map(part => part.trim())
     .filter(Boolean),
 );
+/** Origins as browsers send them: without a slash at the end, or a port that goes without saying. */
+const origins = list.transform((given, context) =>
+  given.map(text => {
+    if (text === '*' || text === 'null') return text;
+    const url = /^[\w+.-]+:\/\/[^\s/?#@]+\/?$/.test(text) ? URL.parse(text) : null;
+    if (!url) context.addIssue(`${text} is no origin; allowed: *, or such as https://studio.example`);
+    // Node knows no origins of other schemes, such as those of browsers' extensions.
+    return url && url.origin !== 'null' ? url.origin : text.replace(/\/$/, '');
+  }),
+);
 const redisUrl = text.superRefine((url, context) => {
   const problem = checkRedisUrl(url);
   if (problem) context.addIssue(problem);
@@ -86,7 +96,7 @@ export const variables = {
   SQL_DIR: { schema: text.default('sql'), meaning: 'Folder of the saved queries; default with `COMPAT=logflare` on the embedded engine: `examples/supabase/sql`.' },
   COMPAT: { schema: z.enum(['none', 'logflare']).default('none'), meaning: '`logflare`: query failures answer 200 with the error object, access failures `401 {"error":"Unauthorized"}`; no sample data.' },
   REDACT_KINDS: { schema: list.pipe(z.array(z.enum(redactionKinds)).min(1)).default([...redactionKinds]), meaning: 'Kinds of personal data that redaction replaces, comma-separated: `ipv4`, `ipv6`, `email`, `bearer`, `jwt`.' },
-  CORS_ORIGINS: { schema: list.default(['*']), meaning: 'Origins whose pages may call the service, comma-separated; `*` = any.' },
+  CORS_ORIGINS: { schema: origins.default(['*']), meaning: 'Origins whose pages may call the service, comma-separated; `*` = any.' },
   PAGES: { schema: flag.default(true), meaning: '`true` or `false`: serve browsers the Explorer at `/` and the page of the API at `/docs`.' },
   GRAPHIQL: { schema: flag.optional(), meaning: '`true` or `false`: serve the GraphiQL page at `/graphql`; default: `true` unless `NODE_ENV` is `production`.' },
   GRAPHQL_OPERATIONS_FILE: { schema: text.optional(), meaning: 'List of GraphQL documents by `npm run operations`: no others are executed; unset: all are.' },

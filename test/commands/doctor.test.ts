@@ -112,6 +112,19 @@ test('a source whose file is wrong is found, and what reads other sources is loo
   expect(text).toContain('ok     saved queries: 1 valid: logs.all');
 });
 
+test('a list of GraphQL documents that can not be read is found, as a start would fail', async () => {
+  const file = join(await temporaryDirectory(), 'operations.json');
+  const clinic = await openClinic({ GRAPHQL_OPERATIONS_FILE: file });
+  expect(await clinic.examine()).toEqual({
+    isAllFine: false,
+    text: expect.stringMatching(
+      /^WRONG {2}GraphQL documents: The list of operations .* can't be read.*\n.*npm run operations/m,
+    ),
+  });
+  await writeFile(file, '{}');
+  expect((await clinic.examine()).text).toContain(`ok     GraphQL documents: 0 in ${file}`);
+});
+
 test('the token of a first start is one, until another is issued', async () => {
   const clinic = await openClinic();
   await clinic.makeDatabase();

@@ -25,6 +25,17 @@ test('texts are read as what they mean', () => {
   });
 });
 
+test('origins are those that browsers send, whatever is at their end', () => {
+  const originsOf = (text: string) => readConfig({ CORS_ORIGINS: text }).CORS_ORIGINS;
+  expect(
+    originsOf('https://A.example/, http://b.example:80,https://c.example:8443,chrome-extension://abc/'),
+  ).toEqual(['https://a.example', 'http://b.example', 'https://c.example:8443', 'chrome-extension://abc']);
+  expect(originsOf('*,null')).toEqual(['*', 'null']);
+  for (const text of ['studio.example', 'https://*.example/x', 'https://', 'localhost:3000']) {
+    expect(() => originsOf(text)).toThrow(/^CORS_ORIGINS: .* is no origin; allowed: \*, or such as https:/);
+  }
+});
+
 test('every variable that is not allowed has its line', () => {
   const read = () =>
     readConfig({
