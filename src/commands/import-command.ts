@@ -12,6 +12,7 @@ import { rowsFolderOf } from '../loading/accepted-rows.ts';
 import { acceptEventLines } from '../loading/events/accept-event-lines.ts';
 import { type InputFormat, inputFormats, openInput } from '../loading/input/open-input.ts';
 import { storeAccepted } from '../loading/store-accepted.ts';
+import { createUpkeep } from '../loading/upkeep.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 import { printable } from './printable.ts';
 
@@ -169,9 +170,10 @@ async function take(source: Source, file: string, options: TakeOptions): Promise
 /** Stores accepted rows until none are left, alongside gateways that do so too. */
 async function store(to: Omit<Parameters<typeof storeAccepted>[0], 'emit'>): Promise<void> {
   const emit = (event: object) => say(JSON.stringify(event));
+  const upkeep = createUpkeep(emit);
   for (;;) {
     try {
-      if (!(await storeAccepted({ ...to, emit }))) return;
+      if (!(await storeAccepted({ ...to, emit, upkeep }))) return;
     } catch (error) {
       // The rows are on disk, and running gateways store them.
       if (!(error instanceof DatabaseBusyError)) throw error;
