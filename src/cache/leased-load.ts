@@ -120,8 +120,9 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
         woken.type === 'released'
           ? decodeFailure(woken.failurePayload, options.load.maxBytesBilled)
           : undefined;
-      // Its time was that of its first caller; here a caller may have more left (decision 108).
-      const isOfFirst = failure?.code === 'deadline_exceeded' && !isNearlyOver;
+      // Its time was that of its first caller; here a caller may have more left (decision 108). An older entry is served instead.
+      const hasOlder = options.known !== undefined && options.notBeforeMs === undefined;
+      const isOfFirst = failure?.code === 'deadline_exceeded' && !isNearlyOver && !hasOlder;
       if (failure && !isOfFirst) throw failure;
     }
   } finally {

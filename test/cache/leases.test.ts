@@ -5,10 +5,10 @@ import { guardStore } from '../../src/cache/guarded-store.ts';
 import { loadWithLease } from '../../src/cache/leased-load.ts';
 import { createNotifier } from '../../src/cache/notifier.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import { type Store, versionBytes } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { createStandingClock, type StandingClock } from '../support/standing-clock.ts';
-import { ask, countingRequest, openCache, rowsOf, settle } from './open-cache.ts';
+import { ask, countingRequest, lifetimes, openCache, rowsOf, settle } from './open-cache.ts';
 
 let clock: StandingClock;
 let shared: Store;
@@ -247,6 +247,23 @@ describe('the gateways that wait', () => {
     await shared.release(request.key.digest, 'dead', lateFailure);
     expect(await asked).toBe('miss {"result":[{"n":1}]}');
     expect([query.runs, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+
+  test('serve an older entry instead, if they have one', async () => {
+    const gateway = openCache({ clock, store: shared });
+    const { request, query } = countingRequest('a');
+    await ask(gateway, request);
+    clock.advance(lifetimes.freshMs + lifetimes.staleMs);
+    await shared.claim(request.key.digest, {
+      token: 'dead',
+      leaseMs: 600_000,
+      knownVersion: (await shared.read([request.key.digest], [])).values[0]?.subarray(0, versionBytes),
+    });
+    const asked = ask(gateway, { ...request, waitMs: 5000 });
+    await pass(1000);
+    await shared.release(request.key.digest, 'dead', lateFailure);
+    expect(await asked).toBe('stale-if-error {"result":[{"n":1}]}');
+    expect(query.runs).toBe(1);
   });
 
   test('do not run it for the last second of their own', async () => {
