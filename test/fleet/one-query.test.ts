@@ -99,6 +99,21 @@ describe('contract 5.6: one cold key asked on four gateways runs one query', () 
     expect((await runs()) - before).toBeLessThan(4);
   });
 
+  test('the first caller leaves while one on another gateway waits', () =>
+    expectOneRun(async attempt => {
+      const [first, other] = gateways;
+      const path = countsPath('ours', slowSql(5 * attempt).replace('3000', '6000'));
+      const leaver = new AbortController();
+      const left = Promise.allSettled([first!.get(path, {}, leaver.signal)]);
+      await vi.waitFor(async () => expect(await isRunning(first!)).toBe(true));
+      const waitsBefore = await other!.metric('cache_waits_total');
+      const stayed = other!.get(path);
+      await vi.waitFor(async () => expect(await other!.metric('cache_waits_total')).toBe(waitsBefore + 1));
+      leaver.abort();
+      await left;
+      return [(await stayed).text];
+    }));
+
   test('the last caller who leaves cancels the query, and gives its lease back', async () => {
     const [gateway, other] = gateways;
     const path = countsPath('ours', endlessSql);
