@@ -12,7 +12,7 @@ export type Lifetimes = {
 export type Freshness = 'fresh' | 'stale' | 'stale-if-error' | 'gone';
 
 /** Milliseconds by which the clocks of two gateways may differ; beyond that, one of them was set or is wrong. */
-const maxSkewMs = 5000;
+export const maxSkewMs = 5000;
 
 /**
  * How an entry may be used: a function of its age alone. Slightly negative ages (a faster clock elsewhere) are fresh. An

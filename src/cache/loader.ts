@@ -88,7 +88,7 @@ export function createLoader(deps: LoaderDeps): Loader {
       backoff.succeeded(underLimit(key.digest, maxBytesBilled));
       // An entry that was invalidated meanwhile must not be served while the store is down.
       if (standing !== 'refused' && local.removals === removals)
-        local.keep(key, entry, { isCompared: standing === 'stored' });
+        local.keep(key, entry, { isCompared: standing === 'stored', isUnshared: standing === 'unknown' });
       return { entry, receipt };
     } catch (thrown) {
       const error = toGatewayError(thrown);

@@ -14,8 +14,15 @@ export type LocalEntries = {
   /**
    * Keeps an entry that the store has, or would have if it answered.
    * @param options.isCompared whether the store is known to have the same entry; if not, it is asked before the entry is trusted
+   * @param options.isUnshared whether the store did not answer when the entry was made. Default: it did
    */
-  keep(key: CacheKey, entry: Entry, options: { readonly isCompared: boolean }): void;
+  keep(
+    key: CacheKey,
+    entry: Entry,
+    options: { readonly isCompared: boolean; readonly isUnshared?: boolean },
+  ): void;
+  /** Whether the store did not answer when the entry of a key was made. */
+  isUnshared(key: CacheKey): boolean;
   /**
    * Begins a read of the store.
    * @returns ends it, and says whether no other entry of the key was published meanwhile: what was read may be trusted
@@ -36,6 +43,7 @@ type Held = {
   readonly entry: Entry;
   /** The epoch of uninterrupted messages in which it was last compared with the store; undefined if it must be compared again. */
   epoch: number | undefined;
+  readonly isUnshared: boolean;
 };
 
 /**
@@ -73,9 +81,10 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
       const found = held(key);
       return found && isConnected && found.epoch === epoch ? found.entry : undefined;
     },
-    keep({ digest }, entry, { isCompared }) {
-      entries?.set(digest, { entry, epoch: isCompared ? epoch : undefined });
+    keep({ digest }, entry, { isCompared, isUnshared = false }) {
+      entries?.set(digest, { entry, epoch: isCompared ? epoch : undefined, isUnshared });
     },
+    isUnshared: key => held(key)?.isUnshared ?? false,
     startRead(digest) {
       const read = reads.get(digest) ?? { open: 0, publications: 0 };
       reads.set(digest, read);

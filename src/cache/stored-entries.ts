@@ -5,7 +5,7 @@ import { createJoined, type Joined } from '../base/turns.ts';
 import type { Store } from '../store/store.ts';
 import type { CacheKey, CacheRequest } from './cache-request.ts';
 import { decodeEntry, type Entry, encodeEntry, versionOf } from './entry.ts';
-import { freshnessOf, keptMs } from './freshness.ts';
+import { freshnessOf, keptMs, maxSkewMs } from './freshness.ts';
 import type { Generations } from './generations.ts';
 import type { Budget, GuardedStore } from './guarded-store.ts';
 import type { LocalEntries } from './local-entries.ts';
@@ -81,15 +81,17 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
     }
     // A query of this process has made a newer entry meanwhile.
     if (held && stored && held !== before && held.createdAtMs > stored.createdAtMs) return held;
-    // An invalidated entry leaves a tombstone; without one, the store has only lost its copy.
+    // An invalidated entry leaves a tombstone; without one, the store has only lost its copy, or was away when a newer entry was made.
     const isLost = !value && held;
-    if (isLost) putBack(deps, request, held);
-    const entry = isLost ? held : stored;
+    const isNewer =
+      held !== undefined && stored !== undefined && isNewerInMemory(deps, held, stored, request);
+    if (isLost || isNewer) putBack(deps, request, held, stored?.version);
+    const entry = isLost || isNewer ? held : stored;
     if (entry?.generation !== generations.of(key.group)) {
       local.drop(key.digest);
       return undefined;
     }
-    if (isCurrent) local.keep(key, entry, { isCompared: isNewest });
+    if (isCurrent) local.keep(key, entry, { isCompared: isNewest, isUnshared: isNewer });
     return entry;
   }
 
@@ -126,14 +128,37 @@ type SinceAsked = {
   readonly isNewest: boolean;
 };
 
-/** Gives a fresh entry back to a store that has lost it, unless another gateway is making a newer one. */
-function putBack({ store, clock }: StoredEntriesDeps, { key, lifetimes }: CacheRequest, entry: Entry): void {
+/**
+ * Whether the entry in memory was made while the store was away, is fresh, and newer than the store's by more than the clocks of gateways
+ * differ. It was not invalidated: the store's is from before that, so it would not have come back after it.
+ */
+function isNewerInMemory(
+  { local, clock }: StoredEntriesDeps,
+  held: Entry,
+  stored: Entry,
+  { key, lifetimes }: CacheRequest,
+): boolean {
+  const isFresh = freshnessOf(clock.now() - held.createdAtMs, lifetimes) === 'fresh';
+  return isFresh && local.isUnshared(key) && held.createdAtMs - stored.createdAtMs > 2 * maxSkewMs;
+}
+
+/**
+ * Gives a fresh entry to a store that lacks it, unless another gateway is making a newer one.
+ * @param older version of the store's own entry, if it has one
+ */
+function putBack(
+  { store, clock }: StoredEntriesDeps,
+  { key, lifetimes }: CacheRequest,
+  entry: Entry,
+  older: string | undefined,
+): void {
   const ageMs = clock.now() - entry.createdAtMs;
   if (freshnessOf(ageMs, lifetimes) !== 'fresh') return;
   const token = randomUUID();
   const { budgetMs } = store;
+  const knownVersion = older === undefined ? undefined : Buffer.from(older, 'latin1');
   void store.call('claim', { remainingMs: budgetMs }, async it => {
-    const { state } = await it.claim(key.digest, { token, leaseMs: 2 * budgetMs, knownVersion: undefined });
+    const { state } = await it.claim(key.digest, { token, leaseMs: 2 * budgetMs, knownVersion });
     if (state !== 'granted') return;
     await it.publish(key.digest, token, await encodeEntry(entry), keptMs(lifetimes) - ageMs);
   });

@@ -214,6 +214,55 @@ describe('a store that fails', () => {
     await Promise.all([holder.cache.close(), waiter.cache.close()]);
   });
 
+  test('and was away gets the entries that were made meanwhile, and does not replace them by its own', async () => {
+    const store = brokenStore();
+    const [one, two] = [openCache({ clock, store }), openCache({ clock, store })];
+    const { request, query } = countingRequest('a');
+    await ask(one, request);
+    clock.advance(1000 * second);
+    store.isBroken = true;
+    expect(await ask(one, request)).toBe('miss {"result":[{"n":2}]}');
+    store.isBroken = false;
+    await vi.waitFor(() => expect(one.trace()).toContain('store.up'));
+    clock.advance(10 * second);
+    expect(await ask(one, request)).toBe('hit {"result":[{"n":2}]}');
+    await settle();
+    expect(await ask(two, request)).toBe('hit {"result":[{"n":2}]}');
+    expect(query.runs).toBe(2);
+    await Promise.all([one.cache.close(), two.cache.close()]);
+  });
+
+  test('and was away keeps an invalidation that a gateway missed meanwhile', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    let isBroken = false;
+    const listeners: ((message: StoreMessage) => void)[] = [];
+    const call =
+      <Args extends unknown[], Answer>(run: (...args: Args) => Promise<Answer>) =>
+      (...args: Args) =>
+        isBroken ? Promise.reject(new StoreError('gone')) : run(...args);
+    const lost: Store = {
+      ...store,
+      read: call(store.read),
+      claim: call(store.claim),
+      publish: call(store.publish),
+      ping: call(store.ping),
+      subscribe: listener => void listeners.push(listener),
+    };
+    const [one, two] = [openCache({ clock, store: lost }), openCache({ clock, store })];
+    const { request } = countingRequest('a');
+    await ask(one, request);
+    clock.advance(1000 * second);
+    isBroken = true;
+    expect(await ask(one, request)).toBe('miss {"result":[{"n":2}]}');
+    clock.advance(second);
+    await two.cache.invalidateEntry('counting', request.key);
+    expect(await ask(two, request)).toBe('miss {"result":[{"n":3}]}');
+    isBroken = false;
+    await vi.waitFor(() => expect(one.trace()).toContain('store.up'));
+    expect(await ask(one, request)).toBe('hit {"result":[{"n":3}]}');
+    await Promise.all([one.cache.close(), two.cache.close()]);
+  });
+
   test('and has lost a stale entry does not prevent its refresh', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const listeners: ((message: StoreMessage) => void)[] = [];
