@@ -418,6 +418,20 @@ test('curl sends a list of one element as JSON where an address would be split a
   for (const names of [['a'], ['a,b', 'c']]) expect(curlOf({ names })).toContain(`--data-urlencode 'names=`);
 });
 
+test.each([
+  ['FLOAT64', '1e5', '1e5'],
+  ['FLOAT64', '-0.5', '-0.5'],
+  ['FLOAT64', 'NaN', '"NaN"'],
+  ['INT64', '7', '7'],
+  ['INT64', '9007199254740993', '"9007199254740993"'],
+  ['INT64', '1.5', '"1.5"'],
+  ['BOOL', 'true', 'true'],
+  ['NUMERIC', '1', '"1"'],
+])('a GraphQL operation writes the %s %s as %s', (type, value, written) => {
+  const endpoint = { ...endpoints[0]!, parameters: [{ name: 'p', type, description: '' }] };
+  expect(graphqlOperation(endpoint, { p: value })).toContain(`    p: ${written}\n`);
+});
+
 test('a GraphQL operation without arguments has no parentheses', () => {
   const endpoint = { ...endpoints[0]!, parameters: [], columns: [number('n')] };
   const { field } = endpoint.graphql;

@@ -95,7 +95,7 @@ export function optionsOf(target: HTMLElement, model: TimeModel, drawing: Drawin
       },
       {
         ...axis,
-        size: target.clientWidth < 500 ? 40 : 56,
+        size: 56,
         space: height >= tallFrom ? 30 : 22,
         values: (_plot, ticks) => ticks.map(shorten),
         ...(areCounts(series) && { incrs: wholeSteps }),

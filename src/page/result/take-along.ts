@@ -60,12 +60,17 @@ function fixedValues({ parameters }: Endpoint): Values {
   return Object.fromEntries(fixed.map(({ name, repeated }) => [name, repeated ? [] : '']));
 }
 
+/** Values that GraphQL writes without quotes; of integers beyond 2^53 it takes the digits as a text. */
+const bare: Readonly<Record<string, RegExp>> = {
+  BOOL: /^(true|false)$/,
+  INT64: /^-?(0|[1-9]\d{0,14})$/,
+  FLOAT64: /^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i,
+};
+
 function argument(type: string, value: string | readonly string[]): string {
   if (typeof value !== 'string') return `[${value.map(text => argument(type, text)).join(', ')}]`;
   if (type === 'enum') return value.toUpperCase().replace(/[^A-Z0-9_]/g, '_');
-  const isBare =
-    ['BOOL', 'INT64', 'FLOAT64'].includes(type) && /^(true|false|-?(0|[1-9]\d{0,14})(\.\d+)?)$/.test(value);
-  return isBare ? value : JSON.stringify(value);
+  return bare[type]?.test(value) ? value : JSON.stringify(value);
 }
 
 function typescript(origin: string, { path, columns }: Endpoint, values: Values): string {
