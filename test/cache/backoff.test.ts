@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBackoff } from '../../src/cache/backoff.ts';
+import { createBackoff } from '../../src/cache/loader.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 
 test('a clock that is set back prolongs no back-off', () => {
