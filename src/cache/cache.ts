@@ -7,7 +7,6 @@ import type { CacheEvent } from './cache-events.ts';
 import { type CacheKey, type CacheRequest, flightOf } from './cache-request.ts';
 import type { Entry } from './entry.ts';
 import { freshnessOf, isDrawnEarly } from './freshness.ts';
-import { createGenerations, type Generations } from './generations.ts';
 import { type GuardedStore, guardStore, type StoreHealth } from './guarded-store.ts';
 import { createLoader, isDependencyFailure, type Loader } from './loader.ts';
 import { createLocalEntries, type LocalEntries } from './local-entries.ts';
@@ -106,7 +105,6 @@ type Parts = {
   readonly store: GuardedStore;
   readonly local: LocalEntries;
   readonly stored: StoredEntries;
-  readonly generations: Generations;
   readonly loader: Loader;
   readonly flights: SingleFlight<CacheAnswer>;
   readonly clock: Clock;
@@ -119,20 +117,17 @@ type Parts = {
 export function createCache(options: CacheOptions): Cache {
   const { clock, emit, memoryBytes, maxEntryBytes = defaultMaxEntryBytes, random = Math.random } = options;
   const store = guardStore(options.store, { emit, budgetMs: options.storeTimeoutMs });
-  const generations = createGenerations();
-  const local = createLocalEntries(memoryBytes, generations);
+  const local = createLocalEntries(memoryBytes);
   const notifier = createNotifier();
   store.subscribe(message => {
     notifier.notify(message);
     local.receive(message);
-    if (message.type === 'group') generations.set(message.group, message.generation);
   });
   const parts: Parts = {
     store,
     local,
-    generations,
-    stored: createStoredEntries({ store, local, generations, clock }),
-    loader: createLoader({ store, local, notifier, generations, clock, emit, random, maxEntryBytes }),
+    stored: createStoredEntries({ store, local, clock }),
+    loader: createLoader({ store, local, notifier, clock, emit, random, maxEntryBytes }),
     flights: createSingleFlight(),
     clock,
     random,
@@ -149,7 +144,7 @@ export function createCache(options: CacheOptions): Cache {
       emit({ type: 'cache.invalidated', endpoint, scope: 'entry' });
     },
     async invalidateGroup(endpoint, group) {
-      generations.forget(group);
+      local.generations.forget(group);
       await invalidateStore(store, 'bumpGeneration', it => it.bumpGeneration(group));
       emit({ type: 'cache.invalidated', endpoint, scope: 'endpoint' });
     },
@@ -253,8 +248,8 @@ function runFor(request: CacheRequest, joined: Joined): CacheRequest {
 }
 
 /** A request after an invalidation does not join an earlier flight: its rows may be older. */
-function flightFor({ generations, local }: Parts, request: CacheRequest): string {
-  return `${flightOf(request)} ${generations.of(request.key.group)} ${local.removals}`;
+function flightFor({ local }: Parts, request: CacheRequest): string {
+  return `${flightOf(request)} ${local.generations.of(request.key.group)} ${local.removals}`;
 }
 
 /** Answers without a query, and without a refresh. */

@@ -5,7 +5,6 @@ import { inSpan } from '../base/spans.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheRequest, Load } from './cache-request.ts';
 import type { Entry } from './entry.ts';
-import type { Generations } from './generations.ts';
 import type { Budget, GuardedStore } from './guarded-store.ts';
 import { type LeasedLoadOptions, type Loaded, loadIfFree, loadWithLease } from './leased-load.ts';
 import type { LocalEntries } from './local-entries.ts';
@@ -43,7 +42,6 @@ type LoaderDeps = {
   readonly store: GuardedStore;
   readonly local: LocalEntries;
   readonly notifier: Notifier;
-  readonly generations: Generations;
   readonly clock: Clock;
   readonly emit: (event: CacheEvent) => void;
   readonly random: () => number;
@@ -63,7 +61,7 @@ export function isDependencyFailure({ code }: GatewayError): boolean {
 
 /** Makes a loader. */
 export function createLoader(deps: LoaderDeps): Loader {
-  const { local, generations, clock, emit, random } = deps;
+  const { local, clock, emit, random } = deps;
   const backoff = createBackoff(clock, random);
   const refreshes = new Map<string, Promise<unknown>>();
   /** Loads whose callers have left. */
@@ -75,7 +73,7 @@ export function createLoader(deps: LoaderDeps): Loader {
   }
 
   function optionsOf(request: CacheRequest, known: Entry | undefined) {
-    const generation = () => generations.of(request.key.group);
+    const generation = () => local.generations.of(request.key.group);
     return { ...request, known: known?.version, generation } satisfies Partial<LeasedLoadOptions>;
   }
 

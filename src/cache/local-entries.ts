@@ -1,12 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { bytesOfColumns } from '../base/rows.ts';
 import type { StoreMessage } from '../store/store.ts';
 import type { CacheKey } from './cache-request.ts';
 import type { Entry } from './entry.ts';
-import type { Generations } from './generations.ts';
 
 /** The entries in the memory of this process, and whether they can be trusted. */
 export type LocalEntries = {
+  readonly generations: Generations;
   /** The entry of a key, unless this process knows that it was invalidated. */
   get(key: CacheKey): Entry | undefined;
   /** The same entry, if the store's cannot have changed since they were compared. */
@@ -50,7 +51,8 @@ type Held = {
  * Makes an empty cache; the least recently used entries are dropped first.
  * @param maxBytes of all entries, each body counted twice because its redacted form may be kept too; 0 = nothing is kept
  */
-export function createLocalEntries(maxBytes: number, generations: Generations): LocalEntries {
+export function createLocalEntries(maxBytes: number): LocalEntries {
+  const generations = createGenerations();
   const entries =
     maxBytes === 0 ? undefined : new LRUCache<string, Held>({ maxSize: maxBytes, sizeCalculation: bytesOf });
   // An epoch ends when messages stop arriving; entries of earlier epochs are compared with the store again.
@@ -76,6 +78,7 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
   }
 
   return {
+    generations,
     get: key => held(key)?.entry,
     getTrusted(key) {
       const found = held(key);
@@ -111,6 +114,9 @@ export function createLocalEntries(maxBytes: number, generations: Generations): 
         case 'disconnected':
           isConnected = false;
           return;
+        case 'group':
+          generations.set(message.group, message.generation);
+          return;
         case 'removed':
           remove(message.key);
           return;
@@ -130,4 +136,64 @@ const overheadBytes = 1024;
 
 function bytesOf({ entry }: Held): number {
   return 2 * entry.body.length + entry.canonical.length + bytesOfColumns(entry.columns) + overheadBytes;
+}
+
+/** The generations of all groups, as far as this process knows. */
+type Generations = {
+  /** The generation of a group; empty if it never had one. */
+  of(group: string): string;
+  /** Replaces the generation of a group. */
+  set(group: string, generation: string): void;
+  /**
+   * Begins a read of the store; its result says nothing about groups whose generation changes meanwhile.
+   * @returns a function that takes the generation read; false if the store has lost a later one: the group needs a new one
+   */
+  startRead(): (group: string, generation: string) => boolean;
+  /** Invalidates this process's entries of a group: gives it a generation of its own until the store is asked. */
+  forget(group: string): void;
+};
+
+type Known = {
+  readonly generation: string;
+  /** The last one that the store is known to have had. */
+  readonly stored: string;
+  /** Number of changes when it became known. */
+  readonly at: number;
+};
+
+const unknown: Known = { generation: '', stored: '', at: 0 };
+
+/** Makes a table without generations. */
+function createGenerations(): Generations {
+  const known = new Map<string, Known>();
+  /** Generations that others have replaced: a store that gives one was restored from a copy without the later one. */
+  const replaced = new LRUCache<string, true>({ max: 1000 });
+  let changes = 0;
+
+  const knownOf = (group: string) => known.get(group) ?? unknown;
+
+  return {
+    of: group => knownOf(group).generation,
+    set(group, generation) {
+      const { stored } = knownOf(group);
+      if (stored !== '') replaced.set(stored, true);
+      // A read may have been faster than the messages.
+      replaced.delete(generation);
+      known.set(group, { generation, stored: generation, at: ++changes });
+    },
+    startRead() {
+      const startedAt = changes;
+      return (group, generation) => {
+        const { at, generation: before } = knownOf(group);
+        if (at > startedAt) return true;
+        // Accepting an older one would make entries from before the last invalidation valid again.
+        if (replaced.has(generation) || (generation === '' && before !== '')) return false;
+        known.set(group, { generation, stored: generation, at });
+        return true;
+      };
+    },
+    forget(group) {
+      known.set(group, { ...knownOf(group), generation: randomUUID(), at: ++changes });
+    },
+  };
 }

@@ -6,7 +6,6 @@ import type { Store } from '../store/store.ts';
 import type { CacheKey, CacheRequest } from './cache-request.ts';
 import { decodeEntry, type Entry, encodeEntry, versionOf } from './entry.ts';
 import { freshnessOf, keptMs, maxSkewMs } from './freshness.ts';
-import type { Generations } from './generations.ts';
 import type { Budget, GuardedStore } from './guarded-store.ts';
 import type { LocalEntries } from './local-entries.ts';
 
@@ -25,14 +24,13 @@ export type StoredEntries = {
 type StoredEntriesDeps = {
   readonly store: GuardedStore;
   readonly local: LocalEntries;
-  readonly generations: Generations;
   readonly clock: Clock;
 };
 
 /** Makes the reader of both tiers. */
 export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
-  const { store, local, generations } = deps;
-  const read = createBatchedRead(store, generations);
+  const { store, local } = deps;
+  const read = createBatchedRead(deps);
   /** By version: concurrent requests decode a value once. */
   const decoding = new Map<string, { readonly entry: Promise<Entry | undefined>; readonly joined: Joined }>();
 
@@ -87,7 +85,7 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
       held !== undefined && stored !== undefined && isNewerInMemory(deps, held, stored, request);
     if (isLost || isNewer) putBack(deps, request, held, stored?.version);
     const entry = isLost || isNewer ? held : stored;
-    if (entry?.generation !== generations.of(key.group)) {
+    if (entry?.generation !== local.generations.of(key.group)) {
       local.drop(key.digest);
       return undefined;
     }
@@ -176,10 +174,7 @@ type StoreAnswer = {
 const maxBatch = 200;
 
 /** Makes a reader that asks the store once for all keys requested in the same turn of the event loop. */
-function createBatchedRead(
-  store: GuardedStore,
-  generations: Generations,
-): (key: CacheKey) => Promise<StoreAnswer> {
+function createBatchedRead({ store, local }: StoredEntriesDeps): (key: CacheKey) => Promise<StoreAnswer> {
   const loader = new DataLoader<CacheKey, StoreAnswer>(readAll, {
     cache: false,
     maxBatchSize: maxBatch,
@@ -204,7 +199,7 @@ function createBatchedRead(
     const groups = [...new Set(keys.map(({ group }) => group))];
     const digests = [...new Set(keys.map(({ digest }) => digest))];
     const indexes = new Map(digests.map((digest, index) => [digest, index]));
-    const learn = generations.startRead();
+    const learn = local.generations.startRead();
     const answer = await store.call('read', budget, it => it.read(digests, groups));
     for (const [at, group] of groups.entries())
       if (answer && !learn(group, answer.generations[at] ?? '')) renew(group);

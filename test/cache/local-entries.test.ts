@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Column } from '../../src/base/rows.ts';
 import type { Entry } from '../../src/cache/entry.ts';
-import { createGenerations } from '../../src/cache/generations.ts';
 import { createLocalEntries } from '../../src/cache/local-entries.ts';
 
 const entryOf = (columns: number, bodyBytes: number): Entry => ({
@@ -24,7 +23,7 @@ const keyOf = (n: number) => ({ group: 'g', digest: String(n), canonical: '[]' }
 
 /** How many of some entries a cache of a megabyte keeps. */
 function keptOf(entry: Entry): number {
-  const entries = createLocalEntries(1024 * 1024, createGenerations());
+  const entries = createLocalEntries(1024 * 1024);
   const keys = Array.from({ length: 500 }, (_, n) => keyOf(n));
   for (const key of keys) entries.keep(key, entry, { isCompared: true });
   return keys.filter(key => entries.get(key)).length;
