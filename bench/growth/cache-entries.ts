@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { createCache } from '../../src/cache/cache.ts';
-import { type CacheRequest, cacheKey } from '../../src/cache/cache-request.ts';
+import type { CacheRequest } from '../../src/cache/cache-request.ts';
+import { cacheKey } from '../../src/cache/entry.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
 import { createRedisStore } from '../../src/store/redis-store.ts';
 
@@ -22,7 +23,7 @@ setFlagsFromString('--max-old-space-size=8192');
 
 const atOnce = 64;
 const reads = 50_000;
-const definition = { id: '00000000-0000-4000-8000-000000000001', hash: 'growth' };
+const group = '00000000-0000-4000-8000-000000000001';
 const rowsJson = Buffer.from(
   JSON.stringify([{ timestamp: '2026-01-01T00:00:00', total_rest_requests: 1, total_storage_requests: 2 }]),
 );
@@ -72,13 +73,12 @@ async function timeEach(count: number, task: (n: number) => Promise<void>): Prom
 }
 
 function requestOf(n: number): CacheRequest {
-  const parameters = [{ name: 'project', type: 'STRING', value: `p${n}` } as const];
   const columns = [{ name: 'timestamp', type: 'DATETIME', mode: 'NULLABLE' }] as const;
   const run = async () => ({ columns, rowsJson, rowCount: 1 });
   const load = { run };
   return {
     endpoint: 'growth',
-    key: cacheKey({ definition, parameters, callerSql: undefined }),
+    key: cacheKey(group, JSON.stringify(['growth', [['project', `p${n}`]], null])),
     lifetimes: { freshMs: 3_600_000, staleMs: 0, staleIfErrorMs: 0 },
     waitMs: 10_000,
     load,

@@ -1,14 +1,10 @@
-import { hash } from 'node:crypto';
 import type { ResultSet } from '../base/rows.ts';
 import type { Joined, JoinedCallers } from '../base/turns.ts';
-import type { EndpointDefinition } from '../endpoints/definition.ts';
-import type { QueryParameter } from '../engine/engine.ts';
-import { layoutVersion } from './entry.ts';
 import type { Lifetimes } from './freshness.ts';
 
-/** What one cache entry answers: a definition, its canonical parameters, and a caller's SQL if any (contract 5.1). */
+/** What one cache entry answers. */
 export type CacheKey = {
-  /** UUID of the endpoint: all its entries can be invalidated together. */
+  /** All entries of a group can be invalidated together. */
   readonly group: string;
   /** SHA-256 of the entry's layout and the canonical text, hexadecimal. */
   readonly digest: string;
@@ -43,34 +39,3 @@ export type CacheRequest = {
   /** Used in the background: after a stale answer, or ahead of the next request. */
   readonly refreshLoad: Load;
 };
-
-/** Equal for requests that share one run in this process; requests with different limits share through the store, as gateways do. */
-export function flightOf({
-  key,
-  callerSql = '',
-  load,
-}: Pick<CacheRequest, 'key' | 'callerSql' | 'load'>): string {
-  return `${key.digest} ${load.maxBytesBilled ?? 'unlimited'} ${callerSql}`;
-}
-
-/** The key of the entry that holds the rows for these values, whichever handler and spelling a request used. */
-export function cacheKey({
-  definition,
-  parameters,
-  callerSql,
-}: {
-  readonly definition: Pick<EndpointDefinition, 'id' | 'hash'>;
-  readonly parameters: readonly QueryParameter[];
-  readonly callerSql: string | undefined;
-}): CacheKey {
-  const canonical = JSON.stringify([
-    definition.hash,
-    parameters.map(({ name, value }) => [name, value]),
-    callerSql ?? null,
-  ]);
-  return {
-    group: definition.id,
-    digest: hash('sha256', `${layoutVersion} ${canonical}`, 'hex'),
-    canonical,
-  };
-}

@@ -4,7 +4,7 @@ import type { Receipt } from '../base/rows.ts';
 import type { Joined } from '../base/turns.ts';
 import type { Store } from '../store/store.ts';
 import type { CacheEvent } from './cache-events.ts';
-import { type CacheKey, type CacheRequest, flightOf } from './cache-request.ts';
+import type { CacheKey, CacheRequest } from './cache-request.ts';
 import type { Entry } from './entry.ts';
 import { freshnessOf, isDrawnEarly } from './freshness.ts';
 import { type GuardedStore, guardStore, type StoreHealth } from './guarded-store.ts';
@@ -240,6 +240,15 @@ async function read(
 
 /** Failures of one request, which say nothing about the query: its caller has too many waiting, or its own time is over. */
 const ofThisRequest: ReadonlySet<ErrorCode> = new Set(['too_many_requests', 'deadline_exceeded']);
+
+/** Equal for requests that share one run in this process; requests with different limits share through the store, as gateways do. */
+export function flightOf({
+  key,
+  callerSql = '',
+  load,
+}: Pick<CacheRequest, 'key' | 'callerSql' | 'load'>): string {
+  return `${key.digest} ${load.maxBytesBilled ?? 'unlimited'} ${callerSql}`;
+}
 
 /** The same request, whose query runs for all callers who have joined it. */
 function runFor(request: CacheRequest, joined: Joined): CacheRequest {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, hash, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
@@ -6,6 +6,7 @@ import { digestBytes, joinBytes, ownMemory } from '../base/bytes.ts';
 import { bodyClosing, bodyOpening, type Column, type ResultSet } from '../base/rows.ts';
 import { createPermits, type JoinedCallers } from '../base/turns.ts';
 import { versionBytes } from '../store/store.ts';
+import type { CacheKey } from './cache-request.ts';
 
 /** The rows of one cache key as they are kept: before redaction, rendered as the exact REST body. */
 export type Entry = {
@@ -65,7 +66,12 @@ export function digestOf(body: Buffer): string {
 }
 
 /** Changes with the layout below. An entry of another layout is not read, and has another key: versions that run at the same time would replace each other's. */
-export const layoutVersion = 4;
+const layoutVersion = 4;
+
+/** The key of the entry of a group for this canonical text. */
+export function cacheKey(group: string, canonical: string): CacheKey {
+  return { group, digest: hash('sha256', `${layoutVersion} ${canonical}`, 'hex'), canonical };
+}
 
 /** Longer bodies are compressed on other threads; below this, handing over to the thread pool costs more than the work itself. */
 const maxBytesNow = 256 * 1024;

@@ -1,6 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import type { EndpointQuery } from '../batch/endpoint-query.ts';
-import { type CacheKey, cacheKey } from '../cache/cache-request.ts';
+import type { CacheKey } from '../cache/cache-request.ts';
+import { cacheKey } from '../cache/entry.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import { readParameter, readPlainText, typedParameter } from '../endpoints/parameters/read-parameter.ts';
 import type { QueryParameter } from '../engine/engine.ts';
@@ -29,7 +30,13 @@ export function bindQuery(
   const query = { definition, parameters, callerSql: readCallerSql(definition, raw) };
   const { callerSql } = query;
   const spelled = callerSql === undefined ? undefined : spellAlike(callerSql);
-  return { ...query, key: cacheKey({ definition, parameters, callerSql: spelled }) };
+  return { ...query, key: keyOf({ ...query, callerSql: spelled }) };
+}
+
+/** The key of the rows of a query, whichever handler and spelling a request used: a definition, its values, and a caller's SQL if any (contract 5.1). */
+function keyOf({ definition: { id, hash }, parameters, callerSql }: EndpointQuery): CacheKey {
+  const values = parameters.map(({ name, value }) => [name, value]);
+  return cacheKey(id, JSON.stringify([hash, values, callerSql ?? null]));
 }
 
 /**

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
-import { cacheKey } from '../../src/cache/cache-request.ts';
-import { decodeEntry, type Entry, encodeEntry, makeEntry } from '../../src/cache/entry.ts';
+import { cacheKey, decodeEntry, type Entry, encodeEntry, makeEntry } from '../../src/cache/entry.ts';
 import { decodeFailure, encodeFailure } from '../../src/cache/failure-payload.ts';
 
 const columns = [{ name: 'n', type: 'INT64', mode: 'NULLABLE' } as const];
@@ -48,11 +47,7 @@ describe('a stored entry', () => {
 });
 
 test('entries of two layouts have two keys: versions that run at the same time do not replace those of each other', async () => {
-  const { digest, canonical } = cacheKey({
-    definition: { id: 'id', hash: 'hash' },
-    parameters: [{ name: 'project', value: 'ours' }],
-    callerSql: undefined,
-  });
+  const { digest, canonical } = cacheKey('group', '["ours"]');
   const [, layout] = /"layout":(\d+)/.exec((await entryOf(1000)).value.toString('latin1')) ?? [];
   const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
   expect(digest).toBe(digestOf(`${layout} ${canonical}`));
