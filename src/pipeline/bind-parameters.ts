@@ -3,10 +3,15 @@ import type { EndpointQuery } from '../batch/endpoint-query.ts';
 import type { CacheKey } from '../cache/cache-request.ts';
 import { cacheKey } from '../cache/entry.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
-import { readParameter, readPlainText, typedParameter } from '../endpoints/parameters/read-parameter.ts';
+import {
+  readParameter,
+  readPlainText,
+  sentValue,
+  typedParameter,
+} from '../endpoints/parameters/read-parameter.ts';
 import type { QueryParameter } from '../engine/engine.ts';
 import { spellAlike } from '../googlesql/syntax/spell-alike.ts';
-import { type FixedParameters, fixParameters, sentValue } from './fixed-parameters.ts';
+import { type FixedParameters, fixParameters } from './fixed-parameters.ts';
 
 /** Parameters as a caller sent them: text from a query string, JSON values from a body or a GraphQL argument. */
 export type RawParameters = Readonly<Record<string, unknown>>;

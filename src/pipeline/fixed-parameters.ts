@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { RE2JS } from 're2js';
 import { GatewayError } from '../base/errors.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
-import { readParameter } from '../endpoints/parameters/read-parameter.ts';
+import { readParameter, sentValue } from '../endpoints/parameters/read-parameter.ts';
 import { parseQuery } from '../googlesql/syntax/parse-query.ts';
 import { foldName } from '../googlesql/tree/scope.ts';
 
@@ -34,12 +34,6 @@ export function fixParameters(definition: EndpointDefinition, raw: Raw, fixed: F
     bound[name] = only;
   }
   return bound;
-}
-
-/** The value sent for a parameter. Own members only: a parameter may be named `constructor`, which every object inherits. */
-export function sentValue(raw: Raw, name: string): unknown {
-  const value = raw[name];
-  return typeof value === 'function' ? undefined : value;
 }
 
 /**

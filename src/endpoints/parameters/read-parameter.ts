@@ -18,6 +18,12 @@ export const maxPatternLength = 1024;
 const maxElements = 1000;
 const maxListLength = 65_536;
 
+/** The value sent for a parameter. Own members only: a parameter may be named `constructor`, which every object inherits. */
+export function sentValue(raw: Readonly<Record<string, unknown>>, name: string): unknown {
+  const value = raw[name];
+  return typeof value === 'function' ? undefined : value;
+}
+
 /**
  * Reads the value of a parameter: text from a query string, JSON values from a body, a header or a GraphQL argument. Equal values
  * become equal texts, however they are spelled. Without a value the result is the default, or null, or an empty list.
