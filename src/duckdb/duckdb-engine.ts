@@ -19,13 +19,12 @@ import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-d
 import { duckDbMacros } from '../googlesql/functions/duckdb-macros.ts';
 import { listSubsets } from '../googlesql/list-subsets.ts';
 import type { Catalog as FrontEndCatalog } from '../googlesql/tree/types.ts';
-import { type EngineChild, EngineGoneError, OutdatedError } from './engine-child.ts';
+import { type EngineChild, EngineGoneError, OutdatedError, runUntil } from './engine-child.ts';
 import { toCallersError } from './engine-errors.ts';
 import type { EngineEvent } from './engine-events.ts';
 import { createEnginePool, type EnginePool } from './engine-pool.ts';
 import type { BoundValue, Catalog, EngineSettings } from './engine-protocol.ts';
 import { heldDigits } from './normalise-row.ts';
-import { runUntil } from './run-until.ts';
 import { removeLeftSpills } from './spill-directory.ts';
 
 type DuckDbEngineOptions = {

@@ -34,7 +34,7 @@ export type EngineChild = {
   readonly ended: Promise<string>;
 };
 
-export type EngineRun = {
+type EngineRun = {
   readonly result: Promise<Result>;
   /** Asks DuckDB to stop; it does so between two vectors of rows. */
   interrupt(): void;
@@ -155,6 +155,34 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
       return { result, interrupt: () => send({ type: 'interrupt', id }) };
     },
   };
+}
+
+/**
+ * Runs a statement in a process until a signal aborts: then it is interrupted, and if that does not end it, its process is killed.
+ * @param graceMs milliseconds that an interrupted statement has to end
+ * @returns settles when the statement has ended, which may be that much later than the abort
+ * @throws EngineGoneError when the process ends first; Error with DuckDB's message; the signal's reason when it has aborted
+ */
+export async function runUntil(
+  limit: AbortSignal,
+  child: Pick<EngineChild, 'run' | 'kill'>,
+  statement: EngineStatement,
+  graceMs: number,
+): Promise<Result> {
+  limit.throwIfAborted();
+  const run = child.run(statement);
+  let killing: NodeJS.Timeout | undefined;
+  const stop = () => {
+    run.interrupt();
+    killing = setTimeout(() => child.kill('unresponsive query'), graceMs);
+  };
+  limit.addEventListener('abort', stop, { once: true });
+  try {
+    return await run.result;
+  } finally {
+    clearTimeout(killing);
+    limit.removeEventListener('abort', stop);
+  }
 }
 
 /** Removes the folder of a process: a killed one can't clean up after itself. */

@@ -2,10 +2,9 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openForWriting } from '../../src/duckdb/database.ts';
-import { EngineGoneError } from '../../src/duckdb/engine-child.ts';
+import { EngineGoneError, runUntil } from '../../src/duckdb/engine-child.ts';
 import type { EngineEvent } from '../../src/duckdb/engine-events.ts';
 import { createEnginePool } from '../../src/duckdb/engine-pool.ts';
-import { runUntil } from '../../src/duckdb/run-until.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { engineSettings } from './engine-settings.ts';
 
