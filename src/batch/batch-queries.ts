@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { type GatewayError, toGatewayError } from '../base/errors.ts';
-import { orAborted } from '../base/or-aborted.ts';
 import type { ResultSet } from '../base/rows.ts';
+import { orAborted } from '../base/time-limit.ts';
 import type { JoinedCallers } from '../base/turns.ts';
 import { batchGroupOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
 import { type QueryOptions, type RunStatement, runBatch } from './run-batch.ts';

@@ -1,11 +1,10 @@
 import { GatewayError } from '../base/errors.ts';
 import type { SetupProblem } from '../base/setup-error.ts';
+import type { Limit } from '../base/time-limit.ts';
 import type { Source } from '../endpoints/source.ts';
-
 import { createCompileTurns } from '../engine/compile-turns.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { declarationsOf } from '../engine/parameter-types.ts';
-import type { Limit } from '../engine/start-limit.ts';
 import { listSubsets } from '../googlesql/list-subsets.ts';
 import type { Catalog } from '../googlesql/tree/types.ts';
 import type { BigQueryFailure } from './answers/bigquery-failure.ts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import { SetupError, type SetupProblem } from '../base/setup-error.ts';
-import type { Limit } from '../engine/start-limit.ts';
+import type { Limit } from '../base/time-limit.ts';
 import type { Catalog, CatalogTable, SqlType } from '../googlesql/tree/types.ts';
 import type { Field, JobAnswer } from './answers/bigquery-answers.ts';
 import { BigQueryFailure } from './answers/bigquery-failure.ts';

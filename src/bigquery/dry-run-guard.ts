@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
 import { inSpan } from '../base/spans.ts';
+import type { Limit } from '../base/time-limit.ts';
 import type { QueryParameter } from '../engine/engine.ts';
-import type { Limit } from '../engine/start-limit.ts';
 import type { Field } from './answers/bigquery-answers.ts';
 import type { BigQueryApi } from './client/bigquery-api.ts';
 import type { Retries } from './client/retries.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../base/errors.ts';
 import type { Receipt, ResultSet } from '../base/rows.ts';
 import { inSpan } from '../base/spans.ts';
-import type { Limit } from '../engine/start-limit.ts';
+import type { Limit } from '../base/time-limit.ts';
 import type { JobAnswer, JobReference } from './answers/bigquery-answers.ts';
 import { BigQueryFailure } from './answers/bigquery-failure.ts';
 import { failureRow } from './answers/failure-table.ts';

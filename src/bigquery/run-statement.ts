@@ -1,8 +1,8 @@
 import type { ResultSet } from '../base/rows.ts';
+import type { Limit } from '../base/time-limit.ts';
 import type { RunOptions, Statement } from '../engine/engine.ts';
 import { createFairQueue } from '../engine/fair-queue.ts';
 import { defaultMaxResultBytes } from '../engine/result-too-large.ts';
-import type { Limit } from '../engine/start-limit.ts';
 import type { AssembledSql } from './assemble-sql.ts';
 import type { BigQueryEngineOptions } from './bigquery-options.ts';
 import type { BigQueryApi } from './client/bigquery-api.ts';

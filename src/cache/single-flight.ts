@@ -1,5 +1,5 @@
 import { GatewayError, toGatewayError } from '../base/errors.ts';
-import { orAborted } from '../base/or-aborted.ts';
+import { orAborted } from '../base/time-limit.ts';
 import { createJoined, type Joined } from '../base/turns.ts';
 
 /**

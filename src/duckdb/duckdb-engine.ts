@@ -4,17 +4,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import { orAborted } from '../base/or-aborted.ts';
 import { bytesOfColumns, type ResultSet } from '../base/rows.ts';
 import { inSpan } from '../base/spans.ts';
+import { type Limit, orAborted, startLimit } from '../base/time-limit.ts';
 import type { Source } from '../endpoints/source.ts';
-
 import { type CompileOptions, createCompileTurns } from '../engine/compile-turns.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';
 import { declarationsOf } from '../engine/parameter-types.ts';
 import { defaultMaxResultBytes } from '../engine/result-too-large.ts';
-import { type Limit, startLimit } from '../engine/start-limit.ts';
 import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../googlesql/functions/duckdb-macros.ts';
 import { listSubsets } from '../googlesql/list-subsets.ts';

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { createByteShares } from '../base/byte-shares.ts';
 import { ownMemory } from '../base/bytes.ts';
-import { orAborted } from '../base/or-aborted.ts';
 import type { Column } from '../base/rows.ts';
+import { orAborted } from '../base/time-limit.ts';
 import { type JoinedCallers, takeTurns } from '../base/turns.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
 import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Caller } from '../auth/caller.ts';
 import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { withinDeadline } from '../base/time-limit.ts';
 import { createOwnTurns, createSharedTurns } from '../base/turns.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { createFairQueue } from '../engine/fair-queue.ts';
@@ -17,7 +18,6 @@ import {
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
-import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedResponse, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
 import { limits } from './limit-documents.ts';

@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
+import { withinDeadline } from '../base/time-limit.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { chooseFormat } from '../formats/choose-format.ts';
 import { type RowFormat, rowFormats } from '../formats/row-formats.ts';
@@ -30,7 +31,6 @@ import {
   repeatAnswers,
   runEndpoint,
 } from '../pipeline/run-endpoint.ts';
-import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { requestKey } from './hits/fast-path.ts';
 import { type BodyForm, isNotModified, rowsHeaders, withoutContent } from './rows-headers.ts';
 

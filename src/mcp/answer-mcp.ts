@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
-import { orAborted } from '../base/or-aborted.ts';
+import { orAborted, withinDeadline } from '../base/time-limit.ts';
 import { createSharedTurns } from '../base/turns.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
 import { chooseEncoding, encodeBody, preferredType } from '../http-messages/content-negotiation.ts';
@@ -15,7 +15,6 @@ import { maxBodyBytes } from '../http-messages/http-limits.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
-import { withinDeadline } from '../pipeline/within-deadline.ts';
 import { createMcpServer } from './mcp-server.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { createByteShares } from '../base/byte-shares.ts';
 import { GatewayError } from '../base/errors.ts';
-import { orAborted } from '../base/or-aborted.ts';
+import { orAborted } from '../base/time-limit.ts';
 import type { JoinedCallers } from '../base/turns.ts';
 import type { RedactionOptions } from './redact-rows-json.ts';
 import type { RedactionMessage, RedactionResult } from './redaction-worker.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { startLimit } from '../../src/base/time-limit.ts';
 import { adviseOnLayouts, type WarehouseToCheck } from '../../src/bigquery/check-warehouse.ts';
 import { createRetryBudget, startRetries } from '../../src/bigquery/client/retries.ts';
 import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
-import { startLimit } from '../../src/engine/start-limit.ts';
 
 test('a table whose layout is not told in time is advice, and no reason to stop', async () => {
   const limit = startLimit({ signal: new AbortController().signal, timeoutMs: 1 });

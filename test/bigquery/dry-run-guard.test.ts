@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { startLimit } from '../../src/base/time-limit.ts';
 import { jobAnswer } from '../../src/bigquery/answers/bigquery-answers.ts';
 import { createRetryBudget, startRetries } from '../../src/bigquery/client/retries.ts';
 import { readTableMapping } from '../../src/bigquery/client/table-mapping.ts';
 import { createDryRunGuard } from '../../src/bigquery/dry-run-guard.ts';
-import { startLimit } from '../../src/engine/start-limit.ts';
 
 const edge = { projectId: 'acme', datasetId: 'logs', tableId: 'edge' };
 

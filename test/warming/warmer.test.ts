@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
-import { orAborted } from '../../src/base/or-aborted.ts';
+import { orAborted } from '../../src/base/time-limit.ts';
 import { statementOf } from '../../src/batch/endpoint-query.ts';
 import type { RunStatement } from '../../src/batch/run-batch.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';

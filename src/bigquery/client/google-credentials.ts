@@ -1,5 +1,5 @@
 import { GoogleAuth } from 'google-auth-library';
-import { orAborted } from '../../base/or-aborted.ts';
+import { orAborted } from '../../base/time-limit.ts';
 import { BigQueryFailure } from '../answers/bigquery-failure.ts';
 
 /** The gateway's credentials at Google. */

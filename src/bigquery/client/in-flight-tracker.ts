@@ -1,5 +1,5 @@
+import { type Limit, startLimit } from '../../base/time-limit.ts';
 import type { RunOptions } from '../../engine/engine.ts';
-import { type Limit, startLimit } from '../../engine/start-limit.ts';
 
 /** Tracks an engine's work in flight, whether or not a caller waits for it, so that closing the engine can end it. */
 export type InFlightTracker = {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Limit } from '../../engine/start-limit.ts';
+import type { Limit } from '../../base/time-limit.ts';
 import { BigQueryFailure } from '../answers/bigquery-failure.ts';
 import { failureRow, type Remedy } from '../answers/failure-table.ts';
 

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { startLimit } from '../../src/engine/start-limit.ts';
+import { startLimit } from '../../src/base/time-limit.ts';
 
 test("a deadline that is over lets go of its caller's signal", () => {
   const { signal } = new AbortController();
