@@ -3,11 +3,15 @@ import { type GatewayError, toGatewayError } from '../base/errors.ts';
 import type { ResultSet } from '../base/rows.ts';
 import { orAborted } from '../base/time-limit.ts';
 import type { JoinedCallers } from '../base/turns.ts';
-import { batchGroupOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
-import { type QueryOptions, type RunStatement, runBatch } from './run-batch.ts';
-
-/** Runs one query; throws what the engine throws. */
-export type RunQuery = (query: EndpointQuery, options: QueryOptions) => Promise<ResultSet>;
+import {
+  batchGroupOf,
+  type EndpointQuery,
+  type QueryOptions,
+  type RunQuery,
+  type RunStatement,
+  runBatch,
+  statementOf,
+} from './run-queries.ts';
 
 /** A query as a caller requested it. */
 type Asked = { readonly query: EndpointQuery; readonly options: QueryOptions };

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { didYouMean } from '../base/nearest-name.ts';
-import { statementOf } from '../batch/endpoint-query.ts';
+import { statementOf } from '../batch/run-queries.ts';
 import type { Config } from '../composition/config.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
 import type { DefinitionError } from '../endpoints/parse-definition.ts';

@@ -9,7 +9,7 @@ import { GatewayError } from '../base/errors.ts';
 import { parseExactJson } from '../base/exact-json.ts';
 import { parseTimestamp } from '../base/parse-timestamp.ts';
 import type { Column, ResultSet } from '../base/rows.ts';
-import { statementOf } from '../batch/endpoint-query.ts';
+import { statementOf } from '../batch/run-queries.ts';
 import { databasePath, openEngine } from '../composition/compose-engine.ts';
 import type { Config } from '../composition/config.ts';
 import { openForWriting } from '../duckdb/database.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
-import type { RunStatement } from '../batch/run-batch.ts';
+import type { RunStatement } from '../batch/run-queries.ts';
 import type { Cache } from '../cache/cache.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { planWarming } from '../pipeline/plan-request.ts';

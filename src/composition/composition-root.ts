@@ -3,9 +3,8 @@ import type { Server } from 'node:http';
 import type { Tokens } from '../auth/tokens.ts';
 import type { Clock } from '../base/clock.ts';
 import { shareNext } from '../base/share-next.ts';
-import { batchQueries, type RunQuery } from '../batch/batch-queries.ts';
-import { statementOf } from '../batch/endpoint-query.ts';
-import type { RunStatement } from '../batch/run-batch.ts';
+import { batchQueries } from '../batch/batch-queries.ts';
+import { type RunQuery, type RunStatement, runSingly } from '../batch/run-queries.ts';
 import { createCache } from '../cache/cache.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
 import { dataFolderMode } from '../duckdb/data-folder/folder-format.ts';
@@ -275,7 +274,7 @@ function openMcp({ CORS_ORIGINS: origins }: Config, pipeline: PipelineDeps) {
 
 /** @param batchWindowMs milliseconds that a query with a batch form waits for others; 0: queries do not wait */
 function createRunQuery(run: RunStatement, batchWindowMs: number): RunQuery {
-  if (batchWindowMs === 0) return (query, options) => run(statementOf(query), options);
+  if (batchWindowMs === 0) return runSingly(run);
   return batchQueries(run, start => setTimeout(start, batchWindowMs));
 }
 

@@ -1,7 +1,8 @@
 import DataLoader from 'dataloader';
 import type { Caller } from '../auth/caller.ts';
 import { type GatewayError, toGatewayError } from '../base/errors.ts';
-import { openBatch, type RunQuery } from '../batch/batch-queries.ts';
+import { openBatch } from '../batch/batch-queries.ts';
+import type { RunQuery } from '../batch/run-queries.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import type { RequestFacts } from '../http-messages/request-facts.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import type { EndpointQuery } from '../batch/endpoint-query.ts';
+import type { EndpointQuery } from '../batch/run-queries.ts';
 import type { CacheKey } from '../cache/cache-request.ts';
 import { cacheKey } from '../cache/entry.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';

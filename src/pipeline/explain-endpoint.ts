@@ -1,6 +1,6 @@
 import { requireScope } from '../auth/caller.ts';
 import { type SqlPosition, toGatewayError } from '../base/errors.ts';
-import { statementOf } from '../batch/endpoint-query.ts';
+import { statementOf } from '../batch/run-queries.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { boundWindow } from '../engine/bound-window.ts';
 import type { Engine, Explanation, QueryParameter } from '../engine/engine.ts';

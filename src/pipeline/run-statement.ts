@@ -1,6 +1,6 @@
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { inSpan } from '../base/spans.ts';
-import type { RunStatement } from '../batch/run-batch.ts';
+import type { RunStatement } from '../batch/run-queries.ts';
 import type { Engine, QueryPriority } from '../engine/engine.ts';
 import type { PipelineEvent } from './pipeline-events.ts';
 

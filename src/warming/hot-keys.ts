@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { takeTurns } from '../base/turns.ts';
-import { batchGroupOf, type EndpointQuery } from '../batch/endpoint-query.ts';
+import { batchGroupOf, type EndpointQuery } from '../batch/run-queries.ts';
 import type { WarmKey, WarmSchedule } from './schedule.ts';
 import type { WarmEvent } from './warm-events.ts';
 

@@ -1,9 +1,8 @@
 import type { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
 import { takeTurns } from '../base/turns.ts';
-import { openBatch, type RunQuery } from '../batch/batch-queries.ts';
-import type { EndpointQuery } from '../batch/endpoint-query.ts';
-import type { RunStatement } from '../batch/run-batch.ts';
+import { openBatch } from '../batch/batch-queries.ts';
+import type { EndpointQuery, RunQuery, RunStatement } from '../batch/run-queries.ts';
 import type { Cache } from '../cache/cache.ts';
 import type { CacheKey, CacheRequest } from '../cache/cache-request.ts';
 import type { BytesBudget } from './bytes-budget.ts';

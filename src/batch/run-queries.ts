@@ -1,9 +1,17 @@
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Receipt, ResultSet } from '../base/rows.ts';
 import { bindBatch, isPlain } from '../endpoints/bind-batch.ts';
-import type { RunOptions, Statement } from '../engine/engine.ts';
-import { batchValueOf, type EndpointQuery, statementOf } from './endpoint-query.ts';
+import type { EndpointDefinition } from '../endpoints/definition.ts';
+import type { QueryParameter, RunOptions, Statement } from '../engine/engine.ts';
 import { splitRows } from './split-rows.ts';
+
+/** A saved query with its values, or a caller's SQL over its subsets. One cache entry answers one such query. */
+export type EndpointQuery = {
+  readonly definition: EndpointDefinition;
+  /** One value for each declared parameter, in the header's order. */
+  readonly parameters: readonly QueryParameter[];
+  readonly callerSql: string | undefined;
+};
 
 /** How a query runs; the runner sets the time-out. */
 export type QueryOptions = Omit<RunOptions, 'timeoutMs'> & {
@@ -13,6 +21,42 @@ export type QueryOptions = Omit<RunOptions, 'timeoutMs'> & {
 
 /** Runs one statement on the engine; throws what the engine throws. */
 export type RunStatement = (statement: Statement, options: QueryOptions) => Promise<ResultSet>;
+
+/** Runs one query; throws what the engine throws. */
+export type RunQuery = (query: EndpointQuery, options: QueryOptions) => Promise<ResultSet>;
+
+/** Makes a runner that runs each query by itself. */
+export function runSingly(run: RunStatement): RunQuery {
+  return (query, options) => run(statementOf(query), options);
+}
+
+/** The query as a statement for the engine. */
+export function statementOf({ definition, parameters, callerSql }: EndpointQuery): Statement {
+  const { name: endpoint, sql, maxRows, window } = definition;
+  return { endpoint, sql, callerSql, parameters, maxRows, window };
+}
+
+/** The query's value for the list parameter of the batch form; undefined if the query can't be part of a batch. */
+export function batchValueOf({ definition, parameters, callerSql }: EndpointQuery): string | undefined {
+  const { batch } = definition;
+  if (!batch || callerSql !== undefined) return undefined;
+  const value = parameters.find(({ name }) => name === batch.parameter)?.value;
+  return typeof value === 'string' && !standsAlone.test(value) ? value : undefined;
+}
+
+/**
+ * Matches patterns that may mean something else as part of an alternation: an unterminated quotation, a named group, and anchors
+ * elsewhere than at the ends, which RE2 reads differently at the start of a pattern (`$^h` alone matches `https`).
+ */
+const standsAlone = /\\Q|\(\?P?<|(?<!^|\[)\^|\$(?!$)/;
+
+/** Equal for queries that one run of a batch form can answer; undefined if the query can't be part of a batch. */
+export function batchGroupOf(query: EndpointQuery): string | undefined {
+  if (batchValueOf(query) === undefined) return undefined;
+  const { definition, parameters } = query;
+  const others = parameters.filter(({ name }) => name !== definition.batch?.parameter);
+  return JSON.stringify([definition.hash, ...others.map(({ name, value }) => [name, value])]);
+}
 
 /** Maximum values of one run: its result has at most a million rows, and RE2 and the warehouse limit the length of parameters. */
 const limits = { values: 1000, characters: 64 * 1024, patterns: 50, rows: 1_000_000 };
