@@ -13,6 +13,7 @@ import { type Caller, endpointGlob, endpointsPattern } from './caller.ts';
 import { type JwtKeys, KeysUnavailableError, keysMs } from './jwt-keys.ts';
 import { effectiveScopes, scopes } from './scopes.ts';
 import { maxFixedLength } from './token-record.ts';
+import type { Authenticator, Tokens } from './tokens.ts';
 import type { Meters } from './usage/meters.ts';
 import { givenLimits, type TokenLimits } from './usage/token-limits.ts';
 
@@ -49,6 +50,27 @@ export type JwtVerifier = {
   /** Whether the token of a caller from `verify` would still be accepted. */
   isCurrent(caller: Caller): boolean;
 };
+
+/** Accepts issued tokens, and JSON Web Tokens of one issuer. */
+export function acceptJwts(
+  tokens: Pick<Tokens, 'authenticate' | 'isCurrent'>,
+  jwt: JwtVerifier,
+): Authenticator {
+  return {
+    authenticate(presented) {
+      try {
+        return tokens.authenticate(presented);
+      } catch (error) {
+        // A plain token may have the form of a JWT, so JWTs come second.
+        if (!(error instanceof GatewayError) || presented === undefined || !looksLikeJwt(presented)) {
+          throw error;
+        }
+        return jwt.verify(presented);
+      }
+    },
+    isCurrent: caller => tokens.isCurrent(caller) || jwt.isCurrent(caller),
+  };
+}
 
 const value = z.string().min(1).max(maxFixedLength);
 

@@ -9,16 +9,25 @@ import { grantedScopes, isDenial, issuedIn, type TokenRecord, type TokenRecords 
 import { hashToken, isMistyped } from './token-text.ts';
 import type { Meters } from './usage/meters.ts';
 
+/** Identifies callers by their tokens, of any kind. */
+export type Authenticator = {
+  /**
+   * Finds the caller of a presented token. Synchronous for issued tokens, so that the reader of the body is in place before the body arrives.
+   * @throws GatewayError `unauthorized`, `unavailable`
+   */
+  authenticate(presented: string | undefined): Caller | Promise<Caller>;
+  /** Whether the token of a caller from `authenticate` would still be accepted; costs next to nothing. */
+  isCurrent(caller: Caller): boolean;
+};
+
 /** The currently accepted tokens. */
-export type Tokens = {
+export type Tokens = Pick<Authenticator, 'isCurrent'> & {
   /**
    * Finds the caller of a presented token.
    * @throws GatewayError `unauthorized`, with one message for unknown, expired and revoked tokens; `unavailable` for a token that
    * may be among those that could not be read yet
    */
   authenticate(presented: string | undefined): Caller;
-  /** Whether the token of a caller from `authenticate` would still be accepted. */
-  isCurrent(caller: Caller): boolean;
   /** Whether one of these ids, of a subject or a single JSON Web Token, is denied. */
   isDenied(ids: readonly string[]): boolean;
   /** Reads the records again if they have changed. */

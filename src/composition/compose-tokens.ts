@@ -1,12 +1,10 @@
 import { dirname, join } from 'node:path';
-import { type Authenticator, createAuthenticator } from '../auth/authenticator.ts';
-import { createJwtVerifier, type JwtOptions, type JwtVerifier } from '../auth/jwt.ts';
-import { createJwtKeys } from '../auth/jwt-keys.ts';
+import type { JwtOptions } from '../auth/jwt.ts';
 import { logflareTokens } from '../auth/logflare-tokens.ts';
 import { openRedisTokens, type RedisTokens } from '../auth/redis-tokens.ts';
 import { tokenFile } from '../auth/token-file.ts';
 import type { TokenRecords } from '../auth/token-record.ts';
-import { createTokens, type Tokens } from '../auth/tokens.ts';
+import { type Authenticator, createTokens, type Tokens } from '../auth/tokens.ts';
 import { createFileLedger } from '../auth/usage/file-ledger.ts';
 import { createMeters } from '../auth/usage/meters.ts';
 import type { UsageLedger } from '../auth/usage/usage-ledger.ts';
@@ -69,8 +67,10 @@ export async function composeTokens(
     emit,
   });
   redis?.subscribe(() => void tokens.refresh());
+  const accepted = await withJwts(config, tokens, { meters, clock, emit });
   return {
-    ...createAuthenticator(tokens, openJwt(config, { meters, isDenied: tokens.isDenied, clock, emit })),
+    authenticate: accepted.authenticate,
+    isCurrent: accepted.isCurrent,
     refresh: tokens.refresh,
     get isStale() {
       return tokens.isStale;
@@ -83,14 +83,18 @@ export async function composeTokens(
   };
 }
 
-/** The verifier of JSON Web Tokens, if the settings name an issuer. */
-function openJwt(
+/** The same tokens, and JSON Web Tokens if the settings name an issuer. */
+async function withJwts(
   config: TokensConfig,
-  { clock, emit, ...deps }: Omit<TokensDeps, 'accessToken'> & Pick<JwtOptions, 'meters' | 'isDenied'>,
-): JwtVerifier | undefined {
+  tokens: Tokens,
+  { meters, clock, emit }: Omit<TokensDeps, 'accessToken'> & Pick<JwtOptions, 'meters'>,
+): Promise<Authenticator> {
   const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_SECRET: secret, JWT_JWKS_URL: url } = config;
-  if (!issuer || !audience) return undefined;
-  return createJwtVerifier({
+  if (!issuer || !audience) return tokens;
+  // Loaded only when needed: most gateways have no issuer.
+  const { acceptJwts, createJwtVerifier } = await import('../auth/jwt.ts');
+  const { createJwtKeys } = await import('../auth/jwt-keys.ts');
+  const verifier = createJwtVerifier({
     issuer,
     audience,
     secret,
@@ -99,9 +103,11 @@ function openJwt(
     maxAgeSeconds: config.JWT_MAX_AGE_SECONDS,
     parameterClaims: config.JWT_PARAMETER_CLAIMS ?? new Map(),
     limits: config.JWT_LIMITS,
-    ...deps,
+    meters,
+    isDenied: tokens.isDenied,
     clock,
   });
+  return acceptJwts(tokens, verifier);
 }
 
 /** Tokens as a command uses them. */

@@ -1,5 +1,5 @@
-import type { Authenticator } from '../auth/authenticator.ts';
 import { type Caller, mayAsk, requireScope } from '../auth/caller.ts';
+import type { Authenticator } from '../auth/tokens.ts';
 import { GatewayError } from '../base/errors.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';

@@ -1,5 +1,5 @@
-import type { Authenticator } from '../auth/authenticator.ts';
 import { type Caller, mayAsk, requireEndpoint, requireScope } from '../auth/caller.ts';
+import type { Authenticator } from '../auth/tokens.ts';
 import { countRequests } from '../auth/usage/meters.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
