@@ -5,7 +5,7 @@ import { openBatch } from '../batch/batch-queries.ts';
 import type { RunQuery } from '../batch/run-queries.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
-import type { RequestFacts } from '../http-messages/request-facts.ts';
+import type { RequestFacts } from '../http-messages/request-context.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { type Redaction, redactionOfMessages } from '../pipeline/representation.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';

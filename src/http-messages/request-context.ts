@@ -5,7 +5,6 @@ import { GatewayError } from '../base/errors.ts';
 import { createOwnTurns } from '../base/turns.ts';
 import { readCredentials } from './caller-headers.ts';
 import { decodeBody, readBody } from './read-body.ts';
-import type { RequestFacts } from './request-facts.ts';
 
 /** One HTTP request on its way to a handler. */
 export type RequestContext = {
@@ -26,6 +25,20 @@ export type RequestContext = {
   readBody(maxBytes: number): Promise<string>;
   /** The query string, to read its parameters: a short one at once, a long one when its caller has a turn of the event loop. */
   readQuery(): string | Promise<string>;
+};
+
+/** Facts for the log line of a request besides its HTTP message; filled in while it is answered. */
+export type RequestFacts = {
+  /** Names of the saved queries that it read, comma-separated. */
+  endpoint?: string;
+  /** Cache states of their rows, comma-separated. */
+  cache?: string;
+  tokenId?: string;
+  rows?: number;
+  /** The id of the trace that it belongs to. */
+  traceId?: string | undefined;
+  /** The code of the error with which it was answered; drop-in mode answers several of them alike. */
+  code?: string;
 };
 
 type ContextOptions = {
@@ -117,4 +130,25 @@ function splitTarget({ url = '' }: IncomingMessage): [string, string] {
   const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '');
   const at = target.indexOf('?');
   return at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];
+}
+
+/** The facts about one requested saved query; `cache` and `rows` once it is answered. */
+type EndpointFacts = {
+  readonly endpoint: string;
+  readonly tokenId: string;
+  readonly cache?: string;
+  readonly rows?: number;
+};
+
+/** Adds the facts about one saved query; a GraphQL operation may read several. */
+export function addFacts(facts: RequestFacts, { endpoint, tokenId, cache, rows }: EndpointFacts): void {
+  facts.endpoint = withName(facts.endpoint, endpoint);
+  facts.tokenId = tokenId;
+  if (cache !== undefined) facts.cache = withName(facts.cache, cache);
+  if (rows !== undefined) facts.rows = (facts.rows ?? 0) + rows;
+}
+
+function withName(names: string | undefined, name: string): string {
+  if (names === undefined || names === name) return name;
+  return names.split(',').includes(name) ? names : `${names},${name}`;
 }

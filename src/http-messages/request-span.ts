@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Span } from '@opentelemetry/api';
 import { markFailed, startServerSpan } from '../base/spans.ts';
+import type { RequestFacts } from './request-context.ts';
 import { pathOf } from './request-context.ts';
-import type { RequestFacts } from './request-facts.ts';
 
 /** Methods that may name a span; callers can send any word. Source: OpenTelemetry, semantic conventions for HTTP spans. */
 const knownMethods: ReadonlySet<string> = new Set([

@@ -3,8 +3,8 @@ import type { Span } from '@opentelemetry/api';
 import { toGatewayError } from '../base/errors.ts';
 import { addCorsHeaders, type CorsPolicy } from './cors.ts';
 import type { HttpEvent } from './http-events.ts';
+import type { RequestFacts } from './request-context.ts';
 import { pathOf } from './request-context.ts';
-import type { RequestFacts } from './request-facts.ts';
 import { noteStatus } from './request-span.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 

@@ -13,7 +13,7 @@ import type { Caller } from '../auth/caller.ts';
 import { toGatewayError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
-import type { RequestFacts } from '../http-messages/request-facts.ts';
+import type { RequestFacts } from '../http-messages/request-context.ts';
 import { coveredEndpoints, type ListedEndpoint, listEndpoints } from '../pipeline/list-endpoints.ts';
 import { redactionOfMessages, redactMessage } from '../pipeline/representation.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';

@@ -10,7 +10,7 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { boundWindow } from '../engine/bound-window.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
-import { addFacts, type RequestFacts } from '../http-messages/request-facts.ts';
+import { addFacts, type RequestFacts } from '../http-messages/request-context.ts';
 import type { RedactionKind } from '../redaction/redaction-kinds.ts';
 import { type BoundQuery, bindQuery, type RawParameters } from './bind-parameters.ts';
 import { requireFixedSubsets } from './fixed-parameters.ts';

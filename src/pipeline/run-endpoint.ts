@@ -11,7 +11,7 @@ import type { SingleFlight } from '../cache/single-flight.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { keepsWindow } from '../engine/bound-window.ts';
 import type { Engine } from '../engine/engine.ts';
-import { addFacts, type RequestFacts } from '../http-messages/request-facts.ts';
+import { addFacts, type RequestFacts } from '../http-messages/request-context.ts';
 import type { Redactor } from '../redaction/redactor.ts';
 import type { CacheState, PipelineEvent } from './pipeline-events.ts';
 import { type EndpointRequest, type Plan, type PlanDeps, planRequest } from './plan-request.ts';
