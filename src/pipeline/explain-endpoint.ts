@@ -1,12 +1,12 @@
 import { requireScope } from '../auth/caller.ts';
 import { type SqlPosition, toGatewayError } from '../base/errors.ts';
+import { startStages } from '../base/spans.ts';
 import { statementOf } from '../batch/run-queries.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { boundWindow } from '../engine/bound-window.ts';
 import type { Engine, Explanation, QueryParameter } from '../engine/engine.ts';
 import { type EndpointRequest, type Plan, type PlanDeps, planRequest } from './plan-request.ts';
 import { redactError } from './representation.ts';
-import { startStages } from './stages.ts';
 
 /** What an endpoint would do for a request, found out without running a query. */
 export type ExplainedEndpoint = {

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
+import type { Stage } from '../base/spans.ts';
 import type { EntryState } from '../cache/cache.ts';
-import type { Stage } from './stages.ts';
 
 /** Where an answer came from; `off` if the endpoint is not cached. */
 export type CacheState = EntryState | 'off';

@@ -4,6 +4,7 @@ import { countRequests } from '../auth/usage/meters.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
+import type { Stages } from '../base/spans.ts';
 import type { EndpointQuery, QueryOptions, RunQuery } from '../batch/run-queries.ts';
 import type { CacheRequest, Load } from '../cache/cache-request.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
@@ -15,7 +16,6 @@ import type { RedactionKind } from '../redaction/redaction-kinds.ts';
 import { type BoundQuery, bindQuery, type RawParameters } from './bind-parameters.ts';
 import { requireFixedSubsets } from './fixed-parameters.ts';
 import { type Redaction, redactError } from './representation.ts';
-import type { Stages } from './stages.ts';
 
 /** Bytes of a plan and its answer besides their texts: parameters, functions, headers, stages. */
 const planBytes = 4096;

@@ -1,7 +1,7 @@
 import { countRequests } from '../auth/usage/meters.ts';
 import { toGatewayError } from '../base/errors.ts';
 import type { Column, Receipt, ResultSet } from '../base/rows.ts';
-import { inSpan, isTracing } from '../base/spans.ts';
+import { inSpan, isTracing, type Stage, type Stages, startStages } from '../base/spans.ts';
 import type { JoinedCallers } from '../base/turns.ts';
 import type { EndpointQuery, RunStatement } from '../batch/run-queries.ts';
 import { type Cache, type CacheAnswer, flightOf } from '../cache/cache.ts';
@@ -16,7 +16,6 @@ import type { Redactor } from '../redaction/redactor.ts';
 import type { CacheState, PipelineEvent } from './pipeline-events.ts';
 import { type EndpointRequest, type Plan, type PlanDeps, planRequest } from './plan-request.ts';
 import { type Rendered, type Representation, redactError, representationOf } from './representation.ts';
-import { type Stage, type Stages, startStages } from './stages.ts';
 
 export type PipelineDeps = PlanDeps & {
   /** For requests that check or explain a query, or list subsets, instead of running it. */
