@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { GatewayError } from '../base/errors.ts';
 import { maxPipelined } from './http-limits.ts';
 
 /** A request and its response. */
@@ -32,6 +33,13 @@ export type Connections = {
   setWaiting(socket: Socket, isWaiting: boolean): void;
   /** The last request of a connection until its response has been sent completely. Responses leave in the order of requests. */
   inFlight(socket: Duplex): RequestPair | undefined;
+  /**
+   * Counts a request that is being answered, by its sender.
+   * @param credentials as presented; requests without any are not counted because they are answered at once
+   * @returns a function to call when it is answered; call it once
+   * @throws GatewayError `too_many_requests`
+   */
+  enter(credentials: string | undefined): () => void;
   /** Ends the connections without a request in flight that have been idle for this many milliseconds. */
   endIdle(idleMs: number): void;
   /** Destroys all connections. */
@@ -56,8 +64,10 @@ type Connection = {
  */
 export function createConnections(max: number, onEvicted: () => void): Connections {
   const all = new Map<Duplex, Connection>();
+  const enter = createCallerShares(max);
 
   return {
+    enter,
     get count() {
       return all.size;
     },
@@ -155,4 +165,27 @@ function longestSending(connections: Iterable<Connection>): Connection | undefin
 function goesBefore(one: Connection, other: Connection): boolean {
   const isNew = one.last === undefined;
   return isNew === (other.last === undefined) ? one.activeMs < other.activeMs : isNew;
+}
+
+/** The share of connections on which requests of one access token may wait, so that some are left for others. */
+const callerShare = 0.75;
+
+/** @param maxConnections maximum number of open connections */
+function createCallerShares(maxConnections: number): Connections['enter'] {
+  const max = Math.ceil(maxConnections * callerShare);
+  const counts = new Map<string, number>();
+  return credentials => {
+    if (credentials === undefined) return () => undefined;
+    const count = counts.get(credentials) ?? 0;
+    if (count >= max) {
+      const message = `${count} requests of this access token are in flight already; allowed: ${max}`;
+      throw new GatewayError('too_many_requests', message);
+    }
+    counts.set(credentials, count + 1);
+    return () => {
+      const left = counts.get(credentials)! - 1;
+      if (left === 0) counts.delete(credentials);
+      else counts.set(credentials, left);
+    };
+  };
 }

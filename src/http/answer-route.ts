@@ -3,10 +3,10 @@ import { requireScope } from '../auth/caller.ts';
 import type { Scope } from '../auth/scopes.ts';
 import { GatewayError } from '../base/errors.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
+import type { Connections } from '../http-messages/connections.ts';
 import { preflightHeaders } from '../http-messages/cors.ts';
 import { maxUrlLength } from '../http-messages/http-limits.ts';
 import { hasBody, type RequestContext } from '../http-messages/request-context.ts';
-import type { RequestsInFlight } from '../http-messages/requests-in-flight.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import { redactError } from '../pipeline/representation.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
@@ -58,7 +58,7 @@ export type RouteDeps = PageDeps & {
 
 type Routing = RouteDeps & {
   readonly rest: RestHandler;
-  readonly inFlight: RequestsInFlight;
+  readonly connections: Pick<Connections, 'enter'>;
   readonly isStopping: boolean;
 };
 
@@ -99,7 +99,7 @@ async function answerMethod(deps: Routing, context: RequestContext, route: Route
   }
   if (route.name !== 'logs') rejectEncodedBody(context.request);
   const credentials = isProbe(route) ? undefined : readCredentials(headers);
-  const leave = deps.inFlight.add(credentials);
+  const leave = deps.connections.enter(credentials);
   try {
     return await answerBy(deps, context, route);
   } finally {

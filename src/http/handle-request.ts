@@ -14,7 +14,6 @@ import { type Compat, renderError } from '../http-messages/render-error.ts';
 import type { RequestFacts } from '../http-messages/request-context.ts';
 import { hasBody, openRequestContext, pathOf, readRequestId } from '../http-messages/request-context.ts';
 import { openRequestSpan } from '../http-messages/request-span.ts';
-import { createRequestsInFlight, type RequestsInFlight } from '../http-messages/requests-in-flight.ts';
 import { type HttpResponse, type Incoming, sendResponse } from '../http-messages/send-response.ts';
 import type { UnreadAnswers } from '../http-messages/unread-answers.ts';
 import { createRestHandler, type RestHandler } from './answer-rest.ts';
@@ -31,9 +30,7 @@ export type HandlerDeps = RouteDeps & {
   readonly compat: Compat;
   readonly emit: (event: HttpEvent) => void;
   readonly unread: UnreadAnswers;
-  /** Maximum number of open connections. */
-  readonly maxConnections: number;
-  readonly connections: Pick<Connections, 'beginRepeated' | 'inFlight' | 'setWaiting'>;
+  readonly connections: Pick<Connections, 'beginRepeated' | 'enter' | 'inFlight' | 'setWaiting'>;
   /** Whether this is the latest request of its connection. */
   readonly isLast: (pair: RequestPair) => boolean;
 };
@@ -60,7 +57,6 @@ type Serving = HandlerDeps & {
   readonly rest: RestHandler;
   readonly fastPath: FastPath;
   readonly repeatedBytes: RepeatedBytes;
-  readonly inFlight: RequestsInFlight;
   /** Aborts the requests in flight. */
   readonly aborts: Set<AbortController>;
   isStopping: boolean;
@@ -76,7 +72,6 @@ export function createRequestHandler(deps: HandlerDeps): RequestHandler {
     rest: createRestHandler({ ...deps.pipeline, formatter: deps.formatter }),
     fastPath,
     repeatedBytes: createRepeatedBytes(deps, fastPath),
-    inFlight: createRequestsInFlight(deps.maxConnections),
     aborts: new Set(),
     isStopping: false,
     isClosing: false,

@@ -23,10 +23,7 @@ export type ConnectionLimits = {
   readonly maxConnections: number;
 };
 
-export type HttpDeps = Omit<
-  HandlerDeps,
-  'connections' | 'isLast' | 'maxConnections' | 'receiveTimeoutMs' | 'unread'
-> & {
+export type HttpDeps = Omit<HandlerDeps, 'connections' | 'isLast' | 'receiveTimeoutMs' | 'unread'> & {
   readonly limits: ConnectionLimits;
 };
 
