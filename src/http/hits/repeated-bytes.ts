@@ -6,7 +6,6 @@ import { errorCodes } from '../../base/errors.ts';
 import { createTurnBudget, type TurnBudget } from '../../base/turns.ts';
 import { dropInput } from '../../http-messages/answer-raw.ts';
 import type { Connections } from '../../http-messages/connections.ts';
-import { endOfHead } from '../../http-messages/rendered-head.ts';
 import { pathOf } from '../../http-messages/request-context.ts';
 import { type Incoming, reportAnswered, type SendDeps } from '../../http-messages/send-response.ts';
 import type { FastPath, ReadyResponse } from './fast-path.ts';
@@ -353,11 +352,11 @@ function lengthOf(bytes: Buffer, { found, request }: Parsed): number {
 /** Writes a response; writes of one turn are sent in one system call. */
 function write(socket: Socket, { head, start, text }: ReadyResponse): void {
   if (!start) {
-    socket.write(head + endOfHead() + text, 'latin1');
+    socket.write(head + text, 'latin1');
     return;
   }
   socket.cork();
-  socket.write(head + endOfHead(), 'latin1');
+  socket.write(head, 'latin1');
   socket.write(start);
   socket.write(text, 'latin1');
   socket.uncork();
