@@ -17,10 +17,16 @@ import { openRequestSpan } from '../http-messages/request-span.ts';
 import { type HttpResponse, type Incoming, sendResponse } from '../http-messages/send-response.ts';
 import type { UnreadAnswers } from '../http-messages/unread-answers.ts';
 import { createRestHandler, type RestHandler } from './answer-rest.ts';
-import { answerRoute, type RouteDeps } from './answer-route.ts';
+import {
+  allowOf,
+  answerRoute,
+  matchRoute,
+  type RouteDeps,
+  routeMethods,
+  tracedRoute,
+} from './answer-route.ts';
 import { createFastPath, type FastPath, requestKey } from './hits/fast-path.ts';
 import { createRepeatedBytes, type RepeatedBytes } from './hits/repeated-bytes.ts';
-import { allowOf, matchRoute, routeMethods, tracedRoute } from './match-route.ts';
 
 /** What the handler of all routes needs. */
 export type HandlerDeps = RouteDeps & {

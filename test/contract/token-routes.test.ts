@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, scopes } from '../../src/auth/scopes.ts';
 import type { TokenGrants } from '../../src/auth/token-record.ts';
-import { type Route, routeMethods } from '../../src/http/match-route.ts';
+import { type Route, routeMethods } from '../../src/http/answer-route.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 

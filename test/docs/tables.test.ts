@@ -4,7 +4,7 @@ import { defaultScopes, scopeMeanings } from '../../src/auth/scopes.ts';
 import { errorCodes } from '../../src/base/errors.ts';
 import { variables } from '../../src/composition/config.ts';
 import { headerSchema } from '../../src/endpoints/definition.ts';
-import { matchRoute, routeMethods } from '../../src/http/match-route.ts';
+import { matchRoute, routeMethods } from '../../src/http/answer-route.ts';
 import { redactionKinds } from '../../src/redaction/redaction-kinds.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
