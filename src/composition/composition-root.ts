@@ -43,7 +43,7 @@ import { openWarming } from './compose-warming.ts';
 import type { Config } from './config.ts';
 import { createDocumentStore } from './document-store.ts';
 import { type FreeBytes, watchFreeBytes } from './free-bytes.ts';
-import { healthOf, readingsOf, watchEngine } from './report-state.ts';
+import { healthOf, readingsOf } from './report-state.ts';
 
 /** What a process provides to its gateway. */
 export type GatewayDeps = {
@@ -85,8 +85,8 @@ export async function composeGateway(
   config: Config,
   { clock, emit: observe, accessToken, pageSample, engine: given, log, freeBytes: known }: GatewayDeps,
 ): Promise<Gateway> {
-  const metrics = createMetrics();
-  const { emit, isEngineDown } = watchEngine(both(metrics.observe, observe));
+  const metrics = createMetrics(observe);
+  const emit = metrics.observe;
   let loading: ReturnType<typeof openLoading>;
   const watched = repairing(emit, place => loading?.loader.repair(place));
   const core = await openCore(config, { clock, emit: watched, engine: given });
@@ -129,7 +129,7 @@ export async function composeGateway(
     documentsNeedToken: config.DOCUMENTS_NEED_TOKEN,
     mcp: openMcp(config, pipeline),
     ...documentsOf(endpoints),
-    health: () => healthOf(config, { cache, endpoints, sourceWatch, tokens, freeBytes, isEngineDown }),
+    health: () => healthOf(config, { cache, engine, endpoints, sourceWatch, tokens, freeBytes }),
     limits: connectionLimits(config),
     cors: { origins: config.CORS_ORIGINS },
     compat: config.COMPAT,
@@ -170,13 +170,6 @@ function closing(
     for (const part of parts) await part.close();
   };
 }
-
-type Observe = (event: GatewayEvent) => void;
-
-const both = (first: Observe, second: Observe) => (event: GatewayEvent) => {
-  first(event);
-  second(event);
-};
 
 /**
  * Composes a worker: it warms what gateways read, over the Redis that it shares with them.

@@ -4,9 +4,9 @@ import { placesOf } from '../endpoints/parse-definition.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import type { SourceWatch } from '../endpoints/watch-sources.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { GuardedEngine } from '../engine/guard-engine.ts';
 import type { Health } from '../http/answer-route.ts';
 import type { HttpServer } from '../http/http-server.ts';
-import type { GatewayEvent } from '../telemetry/events.ts';
 import type { Readings } from '../telemetry/metrics.ts';
 import type { Config } from './config.ts';
 import { type FreeBytes, leastFreeBytes } from './free-bytes.ts';
@@ -35,31 +35,19 @@ export function readingsOf({ http, log, engine, endpoints, sourceWatch, tokens, 
   };
 }
 
-/** Observes events, and remembers whether the engine is down. */
-export function watchEngine(observe: (event: GatewayEvent) => void) {
-  let isDown = false;
-  return {
-    emit(event: GatewayEvent) {
-      if (event.type === 'engine.down' || event.type === 'engine.up') isDown = event.type === 'engine.down';
-      observe(event);
-    },
-    isEngineDown: () => isDown,
-  };
-}
-
 type Watched = {
   readonly cache: Pick<Cache, 'storeHealth'>;
+  readonly engine: Pick<GuardedEngine, 'isDown'>;
   readonly endpoints: Pick<EndpointRegistry, 'broken'>;
   readonly sourceWatch: Pick<SourceWatch, 'broken'>;
   readonly tokens: Pick<Tokens, 'isStale'>;
   readonly freeBytes: Pick<FreeBytes, 'read'>;
-  readonly isEngineDown: () => boolean;
 };
 
 /** The state for `/readyz`, with the reasons if something is degraded; names files only if everyone may read the saved queries. */
 export function healthOf(
   { DOCUMENTS_NEED_TOKEN }: Config,
-  { cache, endpoints, sourceWatch, tokens, freeBytes, isEngineDown }: Watched,
+  { cache, engine, endpoints, sourceWatch, tokens, freeBytes }: Watched,
 ): Health {
   const broken = [...endpoints.broken, ...sourceWatch.broken].flatMap(placesOf);
   const reasons = [
@@ -68,7 +56,7 @@ export function healthOf(
     ...(sourceWatch.broken.length > 0 ? ['source_broken'] : []),
     ...(tokens.isStale ? ['tokens_stale'] : []),
     ...(freeBytes.read() < leastFreeBytes ? ['disk_full'] : []),
-    ...(isEngineDown() ? ['engine_down'] : []),
+    ...(engine.isDown ? ['engine_down'] : []),
   ];
   // Ready even without the store: otherwise all gateways would be out of service at once.
   return { isReady: true, reasons, ...(broken.length > 0 && !DOCUMENTS_NEED_TOKEN && { broken }) };

@@ -7,6 +7,12 @@ export type EngineGuardEvent =
   | { readonly type: 'engine.down'; readonly failures: number }
   | { readonly type: 'engine.up' };
 
+/** An engine behind a circuit breaker. */
+export type GuardedEngine = Engine & {
+  /** Whether queries are refused at once, because the engine did not answer several times in a row. */
+  readonly isDown: boolean;
+};
+
 type GuardOptions = {
   readonly clock: Clock;
   readonly emit: (event: EngineGuardEvent) => void;
@@ -22,7 +28,7 @@ type GuardOptions = {
  * invalid or slow query says nothing about the next one. `explain` is refused, and its failures count, in the same way. The engine
  * itself limits concurrency.
  */
-export function guardEngine(engine: Engine, options: GuardOptions): Engine {
+export function guardEngine(engine: Engine, options: GuardOptions): GuardedEngine {
   const { clock, emit, maxFailures = 5, backoffMs = 5000 } = options;
   let failures = 0;
   let closedUntilMs = 0;
@@ -43,6 +49,9 @@ export function guardEngine(engine: Engine, options: GuardOptions): Engine {
   }
 
   return {
+    get isDown() {
+      return failures >= maxFailures;
+    },
     async run(statement, runOptions) {
       rejectWhileDown();
       const isTrial = failures >= maxFailures;
