@@ -89,7 +89,7 @@ export async function composeGateway(
   const emit = metrics.observe;
   let loading: ReturnType<typeof openLoading>;
   const watched = repairing(emit, place => loading?.loader.repair(place));
-  const core = await openCore(config, { clock, emit: watched, engine: given });
+  const core = await openCore(config, { clock, emit, emitOfEngine: watched, engine: given });
   const { engine, endpoints, sourceWatch, store, warehouse, cache, run, close } = core;
   const tokens = await composeTokens(config, { accessToken, clock, emit });
   const warmingDeps = { clock, emit, cache, warehouse, endpoints, runStatement: run('background') };
@@ -197,11 +197,18 @@ export async function composeWorker(
   };
 }
 
+type CoreDeps = Pick<GatewayDeps, 'clock' | 'emit' | 'engine'> & {
+  /** Gets the events of the engine itself. Default: `emit`. */
+  readonly emitOfEngine?: GatewayDeps['emit'];
+};
+
 /** Opens the parts that gateways and workers have in common. */
-async function openCore(config: Config, deps: Pick<GatewayDeps, 'clock' | 'emit' | 'engine'>) {
-  const { clock, emit } = deps;
+async function openCore(config: Config, { clock, emit, emitOfEngine = emit, engine: given }: CoreDeps) {
   await mkdir(config.DATA_DIR, { recursive: true, mode: dataFolderMode });
-  const engine = guardEngine(await openServingEngine(config, deps), { clock, emit });
+  const engine = guardEngine(await openServingEngine(config, { clock, emit: emitOfEngine, engine: given }), {
+    clock,
+    emit,
+  });
   const sourceWatch = watchSources(config.SOURCES_DIR, emit, { takesNew: config.ENGINE === 'duckdb' });
   const endpoints = await createEndpointRegistry({
     directory: config.SQL_DIR,
