@@ -5,12 +5,11 @@ import type { Cache } from '../cache/cache.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { planWarming } from '../pipeline/plan-request.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
-import { createBytesBudget } from '../warming/bytes-budget.ts';
 import { createHotKeys, type HotKeys } from '../warming/hot-keys.ts';
 import { createMemorySchedule } from '../warming/memory-schedule.ts';
 import { createRedisSchedule } from '../warming/redis-schedule.ts';
 import type { WarmSchedule } from '../warming/schedule.ts';
-import { warmGroup } from '../warming/warm-group.ts';
+import { createBytesBudget, warmGroup } from '../warming/warm-group.ts';
 import { createWarmer, type Warmer } from '../warming/warmer.ts';
 import type { Config } from './config.ts';
 

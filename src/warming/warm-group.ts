@@ -1,11 +1,11 @@
 import type { LRUCache } from 'lru-cache';
+import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { takeTurns } from '../base/turns.ts';
 import { openBatch } from '../batch/batch-queries.ts';
 import type { EndpointQuery, RunQuery, RunStatement } from '../batch/run-queries.ts';
 import type { Cache } from '../cache/cache.ts';
 import type { CacheKey, CacheRequest } from '../cache/cache-request.ts';
-import type { BytesBudget } from './bytes-budget.ts';
 import type { ClaimedGroup, KeyPage, WarmSchedule } from './schedule.ts';
 import type { WarmedKeys, WarmSkip } from './warm-events.ts';
 
@@ -140,4 +140,24 @@ async function warmTogether(
       }
     }),
   );
+}
+
+/** A limit of the bytes that may be read within any hour. */
+type BytesBudget = { readonly isUsedUp: boolean; spend(bytes: number): void };
+
+const hourMs = 3_600_000;
+
+/** Makes a budget. @param perHour 0 = no limit */
+export function createBytesBudget(perHour: number, clock: Clock): BytesBudget {
+  let spent: { readonly atMs: number; readonly bytes: number }[] = [];
+  return {
+    get isUsedUp() {
+      // Distance in both directions: if the clock was set back, earlier reads would otherwise count until it has caught up.
+      spent = spent.filter(({ atMs }) => Math.abs(clock.now() - atMs) < hourMs);
+      return perHour > 0 && spent.reduce((sum, { bytes }) => sum + bytes, 0) >= perHour;
+    },
+    spend(bytes) {
+      if (bytes > 0) spent.push({ atMs: clock.now(), bytes });
+    },
+  };
 }
