@@ -19,13 +19,16 @@ const source = new URL('../src/', import.meta.url).href;
 const token = 'bench';
 const endpoint = 'usage.api-counts';
 
-/** Runs of each path: only files that execute in every run belong to it, the others belong to timers. */
+/** Runs of each path: only files that execute in every run belong to it. */
 const rounds = 4;
+
+/** Milliseconds without a request: what runs in each such time are timers, which belong to no path. */
+const idleMs = 1200;
 
 /**
  * Counts the files of `src/` in which a function runs for one request, by V8's coverage of the gateway's process with the default
  * settings. What only the first request of its kind does, such as compiling a statement, does not count; what each answer
- * causes does: its log line, its counters. `PATHS=list` names the files.
+ * causes does: its log line, its counters; what also runs without a request does not: timers. `PATHS=list` names the files.
  */
 export async function benchPaths(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'bench-paths-'));
@@ -40,7 +43,10 @@ export async function benchPaths(): Promise<void> {
 async function countPaths(environment: Record<string, string>): Promise<void> {
   const config = readConfig(environment);
   const log = createLogOutput(new Writable({ write: (_chunk, _encoding, done) => done() }));
-  const deps = { clock: systemClock, emit: createEventLog(config.LOG_LEVEL, log), log };
+  const write = createEventLog(config.LOG_LEVEL, log);
+  // Starting to profile holds the event loop, which is an event of its own.
+  const emit: typeof write = event => event.type !== 'process.stalled' && write(event);
+  const deps = { clock: systemClock, emit, log };
   const { accessToken } = await prepareData(config, { ...deps, onProgress: () => undefined });
   const { server, close } = await composeGateway(config, { ...deps, accessToken });
   server.listen(0, '127.0.0.1');
@@ -55,22 +61,33 @@ async function countPaths(environment: Record<string, string>): Promise<void> {
   const twoAliases = (one: string, other: string) =>
     askServer(gateway, graphqlRequest(gateway, { query: aliases(one, other) }));
 
+  const idle = () => functionsOf(() => setTimeout(idleMs));
+  const timers = (await idle()).intersection(await idle()).intersection(await idle());
+  const countFiles = (path: string, take: () => Promise<unknown>, isWarming = false) =>
+    countPath(path, async () => filesOf((await functionsOf(take)).difference(timers)), isWarming);
   console.log('\n| path | files |\n|---|---|');
   await countFiles('REST, hit', () => rest('ours'));
   await countFiles('REST, miss', () => rest(newProject()));
   await countFiles('GraphQL, two aliases, hit', () => twoAliases('ours', 'theirs'));
   await countFiles('GraphQL, two aliases, miss', () => twoAliases(newProject(), newProject()));
-  await countFiles('warm cycle', () => setTimeout(1000 * warmSeconds), 'src/pipeline/run-statement.ts');
+  await countFiles('warm cycle', () => setTimeout(1000 * warmSeconds), true);
   await close({ quietMs: 0, deadlineMs: 1000 });
 }
 
-/** @param without a run in which this file did not execute was another path, and is repeated */
-async function countFiles(path: string, take: () => Promise<unknown>, without?: string): Promise<void> {
+/**
+ * @param take takes the path once, and returns the files that executed
+ * @param isWarming whether keys are warmed meanwhile; otherwise a run is repeated
+ */
+async function countPath(
+  path: string,
+  take: () => Promise<ReadonlySet<string>>,
+  isWarming: boolean,
+): Promise<void> {
   for (let round = 0; round < rounds; round++) await take();
   let files: ReadonlySet<string> | undefined;
   for (let round = 0; round < rounds; ) {
-    const executed = await filesOf(take);
-    if (without && !executed.has(without)) continue;
+    const executed = await take();
+    if (executed.has('src/warming/warm-group.ts') !== isWarming) continue;
     files = files?.intersection(executed) ?? executed;
     round++;
   }
@@ -79,8 +96,8 @@ async function countFiles(path: string, take: () => Promise<unknown>, without?: 
   if (process.env.PATHS === 'list') for (const name of names) console.log(`  ${name}`);
 }
 
-/** The files in which a function runs while a path is taken. */
-async function filesOf(take: () => Promise<unknown>): Promise<ReadonlySet<string>> {
+/** The functions of `src/` that run while a path is taken: each its file, a space, and its place there. */
+async function functionsOf(take: () => Promise<unknown>): Promise<ReadonlySet<string>> {
   const session = new Session();
   session.connect();
   await session.post('Profiler.enable');
@@ -93,12 +110,17 @@ async function filesOf(take: () => Promise<unknown>): Promise<ReadonlySet<string
   session.disconnect();
   return new Set(
     result
-      .filter(
-        ({ url, functions }) => url.startsWith(source) && functions.some(({ ranges }) => ranges[0]?.count),
-      )
-      .map(({ url }) => `src/${url.slice(source.length)}`),
+      .filter(({ url }) => url.startsWith(source))
+      .flatMap(({ url, functions }) =>
+        functions
+          .filter(({ ranges }) => ranges[0]?.count)
+          .map(({ ranges }) => `src/${url.slice(source.length)} ${ranges[0]?.startOffset}`),
+      ),
   );
 }
+
+const filesOf = (functions: ReadonlySet<string>) =>
+  new Set([...functions].map(place => place.split(' ')[0]!));
 
 /** Seconds between two warm cycles: short enough for a bench to wait for some. */
 const warmSeconds = 1;
