@@ -1,4 +1,4 @@
-import { objectEnd, stringEnd } from '../base/json-scan.ts';
+import { objectEnd, stringEnd } from '../base/json.ts';
 import type { ResultSet } from '../base/rows.ts';
 import { takeTurns } from '../base/turns.ts';
 

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import { parseExactJson } from '../base/exact-json.ts';
+import { parseExactJson } from '../base/json.ts';
 import { parseTimestamp } from '../base/parse-timestamp.ts';
 import type { Column, ResultSet } from '../base/rows.ts';
 import { statementOf } from '../batch/run-queries.ts';

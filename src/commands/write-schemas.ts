@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lexicographicSortSchema, printSchema } from 'graphql';
-import { parseExactJson } from '../base/exact-json.ts';
+import { parseExactJson } from '../base/json.ts';
 import { readDefinitions } from '../endpoints/registry.ts';
 import { buildSchema } from '../graphql/build-schema.ts';
 import { writeOpenApi } from '../http/openapi.ts';

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { parseExactJson } from '../base/exact-json.ts';
+import { parseExactJson } from '../base/json.ts';
 import type { Source } from '../endpoints/source.ts';
 
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';

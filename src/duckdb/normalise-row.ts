@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { formatTimestamp } from '../base/format-timestamp.ts';
 import {
   isJsonObject,
   keptDigits,
   mayHaveLongNumber,
   parseExactJson,
   parseExactNumbers,
-} from '../base/exact-json.ts';
-import { formatTimestamp } from '../base/format-timestamp.ts';
+} from '../base/json.ts';
 import { maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timestamp.ts';
 import { valueTypes } from '../endpoints/parameters/value-types.ts';
 import { type EpochUnit, epochUnits, guessEpochUnit, isCoarser, readEpoch } from '../endpoints/read-epoch.ts';

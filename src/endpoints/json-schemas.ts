@@ -1,4 +1,4 @@
-import { parseExactJson } from '../base/exact-json.ts';
+import { parseExactJson } from '../base/json.ts';
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from './definition.ts';
 import { maxPatternLength, maxValueLength } from './parameters/read-parameter.ts';
 

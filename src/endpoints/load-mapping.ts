@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { keptDigits } from '../base/exact-json.ts';
 import { formatTimestamp } from '../base/format-timestamp.ts';
+import { keptDigits } from '../base/json.ts';
 import { maxTimestamp, minTimestamp } from '../base/parse-timestamp.ts';
 import { type EpochUnit, readEpoch } from './read-epoch.ts';
 

@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import { objectEnd } from '../base/json-scan.ts';
+import { objectEnd } from '../base/json.ts';
 
 /** The positions of some rows in the text of an answer: `{…},{…}`. */
 export type RowsRange = { readonly start: number; readonly end: number };

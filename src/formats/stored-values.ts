@@ -1,4 +1,4 @@
-import { keptDigits, parseExactJson } from '../base/exact-json.ts';
+import { keptDigits, parseExactJson } from '../base/json.ts';
 import type { Column } from '../base/rows.ts';
 
 /**

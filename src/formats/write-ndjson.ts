@@ -1,4 +1,4 @@
-import { objectEnd } from '../base/json-scan.ts';
+import { objectEnd } from '../base/json.ts';
 import type { RowWriter } from './row-writer.ts';
 
 const newline = 0x0a;

@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo, GraphQLSchema } from 'graphql';
 import { GatewayError } from '../base/errors.ts';
-import { keptDigits } from '../base/exact-json.ts';
+import { keptDigits } from '../base/json.ts';
 import type { Column } from '../base/rows.ts';
 import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import { enumTypeName } from '../endpoints/graphql-names.ts';

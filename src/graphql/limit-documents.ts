@@ -9,7 +9,7 @@ import {
   validate,
 } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
-import { hasMoreValues } from '../http-messages/count-values.ts';
+import { hasMoreValues } from '../base/json.ts';
 import { badRequest } from './graphql-errors.ts';
 import { limitIntrospection } from './limit-introspection.ts';
 

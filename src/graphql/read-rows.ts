@@ -1,7 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
-import { keptDigits, mayHaveBigInteger, parseExactJson } from '../base/exact-json.ts';
 import { formatTimestamp } from '../base/format-timestamp.ts';
-import { objectEnd } from '../base/json-scan.ts';
+import { keptDigits, mayHaveBigInteger, objectEnd, parseExactJson } from '../base/json.ts';
 
 import type { Column, ColumnType } from '../base/rows.ts';
 import type { Turns } from '../base/turns.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import { keptDigits } from '../base/exact-json.ts';
+import { keptDigits } from '../base/json.ts';
 import type { OperationBudget } from './operation-budget.ts';
 
 /** Levels that are written member by member: data, field, list of rows, row. Values below are written in one piece. */

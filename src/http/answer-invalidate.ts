@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requireScope } from '../auth/caller.ts';
 import { GatewayError } from '../base/errors.ts';
-import { isJsonObject } from '../base/exact-json.ts';
+import { isJsonObject } from '../base/json.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import { maxBodyBytes } from '../http-messages/http-limits.ts';
 import { readJsonBody } from '../http-messages/read-json-body.ts';

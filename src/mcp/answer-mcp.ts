@@ -6,11 +6,11 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
+import { hasMoreValues } from '../base/json.ts';
 import { orAborted, withinDeadline } from '../base/time-limit.ts';
 import { createSharedTurns } from '../base/turns.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
 import { chooseEncoding, encodeBody, preferredType } from '../http-messages/content-negotiation.ts';
-import { hasMoreValues } from '../http-messages/count-values.ts';
 import { maxBodyBytes } from '../http-messages/http-limits.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';

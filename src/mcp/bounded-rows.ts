@@ -1,5 +1,4 @@
-import { parseExactJson } from '../base/exact-json.ts';
-import { objectEnd } from '../base/json-scan.ts';
+import { objectEnd, parseExactJson } from '../base/json.ts';
 
 const comma = 0x2c;
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
-import { parseExactJson } from '../base/exact-json.ts';
+import { parseExactJson } from '../base/json.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { parameterSchema, rowSchema } from '../endpoints/json-schemas.ts';

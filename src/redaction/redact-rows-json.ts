@@ -1,4 +1,4 @@
-import { stringEnd } from '../base/json-scan.ts';
+import { stringEnd } from '../base/json.ts';
 import { followPath, type JsonColumns } from './json-columns.ts';
 import { redactJsonText } from './redact-json-text.ts';
 import { redactLongText } from './redact-long-text.ts';

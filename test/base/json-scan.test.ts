@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { objectEnd, stringEnd } from '../../src/base/json-scan.ts';
+import { objectEnd, stringEnd } from '../../src/base/json.ts';
 
 test('finds where a string ends, whatever it contains', () => {
   fc.assert(

@@ -1,4 +1,4 @@
-import { keptDigits, parseExactJson } from '../../src/base/exact-json.ts';
+import { keptDigits, parseExactJson } from '../../src/base/json.ts';
 import type { Column, ResultSet } from '../../src/base/rows.ts';
 import type { ParameterType, QueryParameter } from '../../src/engine/engine.ts';
 import type { Field } from './bigquery-resources.ts';

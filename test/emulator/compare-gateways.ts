@@ -1,4 +1,4 @@
-import { parseExactJson } from '../../src/base/exact-json.ts';
+import { parseExactJson } from '../../src/base/json.ts';
 import { sampleProjects } from '../../src/sample/vocabulary.ts';
 import type { FleetAnswer, FleetGateway } from '../support/fleet.ts';
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseExactJson } from '../../src/base/exact-json.ts';
+import { parseExactJson } from '../../src/base/json.ts';
 import { createDuckDbEngine } from '../../src/duckdb/duckdb-engine.ts';
 import { normaliseRow } from '../../src/duckdb/normalise-row.ts';
 import type { Source } from '../../src/endpoints/source.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
-import { parseExactJson } from '../../src/base/exact-json.ts';
+import { parseExactJson } from '../../src/base/json.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 import { faults, type TypedColumn, typedValues } from './every-type.ts';
 import { type Emulator, startEmulator } from './start-emulator.ts';

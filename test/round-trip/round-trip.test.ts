@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { tableFromIPC } from 'apache-arrow';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parseExactJson } from '../../src/base/exact-json.ts';
+import { parseExactJson } from '../../src/base/json.ts';
 import { createDuckDbEngine } from '../../src/duckdb/duckdb-engine.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
 import { formatNames } from '../../src/formats/row-formats.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { isJsonObject, keptDigits } from '../../base/exact-json.ts';
 import { formatTimestamp } from '../../base/format-timestamp.ts';
+import { isJsonObject, keptDigits } from '../../base/json.ts';
 import { maxTimestamp, minTimestamp, parseTimestamp } from '../../base/parse-timestamp.ts';
 import { parserFor, RowError } from '../../duckdb/normalise-row.ts';
 import { mapRow } from '../../endpoints/load-mapping.ts';

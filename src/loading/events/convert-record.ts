@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../base/exact-json.ts';
+import { isJsonObject } from '../../base/json.ts';
 import { normaliseScalar, RowError } from '../../duckdb/normalise-row.ts';
 import type { ScalarType, SourceField } from '../../endpoints/source.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject, keptDigits } from '../../base/exact-json.ts';
+import { isJsonObject, keptDigits } from '../../base/json.ts';
 import type { ScalarType, Source, SourceField, SourceFields } from '../../endpoints/source.ts';
 
 /** The column with the text of an event with values that fit no field. */

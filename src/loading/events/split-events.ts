@@ -1,4 +1,4 @@
-import { stringEnd } from '../../base/json-scan.ts';
+import { stringEnd } from '../../base/json.ts';
 
 /** A body that can't be read, and the code of the error to answer with. */
 export class BodyError extends Error {

@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { type CsvDialect, findDelimiter, readCsvRecords } from '../../base/csv-records.ts';
-import { parseExactNumbers } from '../../base/exact-json.ts';
+import { parseExactNumbers } from '../../base/json.ts';
 import { decoderFor, encodingOf, type TextEncoding } from '../../duckdb/files/text-encoding.ts';
 import type { CsvForm } from '../../endpoints/csv-form.ts';
 import { timeReader } from '../../endpoints/load-mapping.ts';

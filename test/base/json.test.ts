@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { keptDigits, parseExactJson } from '../../src/base/exact-json.ts';
+import { keptDigits, parseExactJson } from '../../src/base/json.ts';
 
 test('integers beyond 2^53 are written back with all their digits', () => {
   const text =
