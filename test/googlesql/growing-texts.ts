@@ -180,6 +180,7 @@ export const growingTexts: Readonly<Record<string, GrowingText>> = {
   'a long JSON literal in a window': n => `select [${list(n, () => 'count(*) over w')}] as x from edge_logs window w as (partition by to_json_string(json '[${list(n * 6, () => '1')}]'))`,
   'records in one another': n => `select [${['1', '1.5'].map(last => nested(Math.min(n, 180), '(', `${list(n, () => '1')}, ${last}`, ', 1)')).join(', ')}] as x`,
   'arrays in calls in one another': n => `select ${nested(Math.min(n, 180), 'array_reverse(', `array_concat(${list(n, () => '[1]')})`, ')')} as x`,
+  'sums of calculated values': n => `select ${list(n, i => `${nested(9, '(', 'sqrt(x)', `${` + sqrt(x + ${i})`.repeat(11)})`)} as c${i}`)} from (select 1.5 as x)`,
   'sums in brackets': n => `select ${list(n, i => `${nested(10, '(', '1.5', `${' + 1.5'.repeat(190)})`)} as c${i}`)}`,
   'a wide row in COALESCE': n => `select to_json_string(coalesce(${list(n, () => 't')})) as x from ${wide(Math.min(n, 900))} t`,
   'wide rows in COALESCE': n => `select to_json_string(coalesce(${list(n, () => 't, u')})) as x from ${wide(Math.min(n, 900))} t, ${wide(Math.min(n, 900))} u`,

@@ -52,6 +52,10 @@ it.each([
   ['select (a).count(*) from t', 'Syntax error: Unexpected "*" at [1:18]'],
   ['select (a).(b) from t', 'Syntax error: Expected "(" but got keyword FROM at [1:16]'],
   ['select (a).( ) from t', 'Syntax error: Expected identifier but got ")" at [1:14]'],
+  [
+    "select now - interval '1 day' as t",
+    'Syntax error: Expected a part such as DAY after the value of INTERVAL but got keyword AS at [1:31]',
+  ],
   ['select a: :text from t', 'Syntax error: Expected end of input but got ":" at [1:9]'],
   ['select cast(a as geography)', 'Type not found: geography at [1:18]'],
 ])('refuses %j with what it met and where', (text, message) => {

@@ -62,11 +62,17 @@ const macros: Readonly<Record<string, string>> = {
   'bq_div(a, b)': "case when b = 0 then bq_fail('division by zero: ' || a || ' / ' || b) else a // b end",
   'bq_mod(a, b)':
     "case when b = 0 then bq_fail('division by zero: MOD(' || a || ', ' || b || ')') when b = -1 and a is not null then 0 else a % b end",
-  'bq_finite(x)':
-    "case when x is null or isfinite(x) then x else bq_fail('Floating point overflow; calculating with NaN or infinity is not supported') end",
+  // `finite`: whether the operands are.
+  'bq_finite(x, finite)':
+    "case when x is null or isfinite(x) then x when finite then bq_fail('Floating point overflow') else x end",
+  'bq_finite_long(x)':
+    "case when x is null or isfinite(x) then x else bq_fail('Floating point overflow; NaN and infinity in a calculation of more than 100 operators are not supported') end",
   // A sum of finite values must be finite.
   'bq_checked_sum(x, finite)':
     "case when isfinite(x) or not finite then x when x is not null then bq_fail('Floating point overflow; a sum that leaves FLOAT64 on the way is not supported') end",
+  // Beside infinity BigQuery answers that or NaN, as the rows come.
+  'bq_average(x, nan)':
+    "case when x is null or isfinite(x) or nan then x else bq_fail('Floating point overflow; an average that leaves FLOAT64 on the way is not supported') end",
   // DuckDB's own rounding where it gives the same last digit as BigQuery's, which has 64 bits: for few places of a moderate number. A
   // product that only seems to be a half must be rounded down; the exact digits of the FLOAT64 decide.
   'bq_round(x, n)':

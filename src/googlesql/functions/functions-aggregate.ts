@@ -117,7 +117,7 @@ export const aggregateRows = [
       distinct: `bq_numeric_average(cast(${distinctWhole} as varchar), ${distinctFraction}, count($distinct$1)$over)`,
     },
   ),
-  row('AVG(FLOAT64) FLOAT64', 'bq_finite(avg($distinct$1)$over)', {
+  row('AVG(FLOAT64) FLOAT64', 'bq_average(avg($distinct$1)$over, bool_or(isnan($1))$over)', {
     variants: [{ template: 'avg($distinct$1)$over', applies: cannotOverflow }],
   }),
   // NaN is the least number to BigQuery and the greatest to DuckDB; MAX is NaN in both as soon as one value is.

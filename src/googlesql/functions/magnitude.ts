@@ -76,7 +76,8 @@ function ofCall({
   arguments: values,
 }: Extract<BoundExpression, { kind: 'aggregate' | 'call' }>): number | undefined {
   const [left, right] = values;
-  if (name === 'FINITE') return 1024;
+  // NaN and infinity come from the operands that it names besides.
+  if (name === 'FINITE') return values.length === 1 ? 1024 : undefined;
   if (bounded.has(name)) {
     // One bit for rounding; rounding to tens may add a digit.
     const most = greatest(name === 'IF' ? values.slice(1) : name === 'ROUND' ? values.slice(0, 1) : values);

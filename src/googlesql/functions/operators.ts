@@ -1,6 +1,7 @@
 import type { SqlPosition } from '../../base/errors.ts';
-import { type BoundExpression, call } from '../tree/bound-tree.ts';
+import { type BoundCall, type BoundExpression, call } from '../tree/bound-tree.ts';
 import { concatenable } from '../tree/coercion.ts';
+import { isRepeatable } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { bindRow, row, rowsByName, unsupported, type Variant } from './function-row.ts';
 import { constantNumber, isAlwaysFinite, magnitude } from './magnitude.ts';
@@ -160,15 +161,62 @@ const isBareNull = (value: BoundExpression): boolean => value.kind === 'null' &&
 
 /**
  * Makes an overflow fail. It is checked once, at the top of a calculation, instead of at every step; and not if the operands are too
- * small to overflow, or for a quotient by a constant. A divisor is checked separately, because dividing by infinity would hide it.
+ * small to overflow, or for a quotient by a constant. A divisor is checked separately, because dividing by infinity would hide it. An
+ * operand that is NaN or infinite itself may make the result so.
  */
 export function finite(of: BoundExpression): BoundExpression {
   if ((magnitude(of) ?? Number.POSITIVE_INFINITY) <= 1023) return of;
-  return call('FINITE', 'bq_finite($1)', [of], of.type);
+  const checked = stepsOf(of) > maxSteps ? checkOf('bq_finite_long($1)', [of]) : checkWithOperands(of);
+  beforeChecks.set(checked, of);
+  return checked;
 }
 
-function unchecked(value: BoundExpression): BoundExpression {
-  return value.kind === 'call' && value.name === 'FINITE' ? value.arguments[0]! : value;
+/** Maximum operators of a calculation whose operands are looked at. */
+const maxSteps = 100;
+
+function checkWithOperands(of: BoundExpression): BoundExpression {
+  const operands = [...operandsOf(of, new Set())].filter(operand => !isAlwaysFinite(operand));
+  const compound = operands.filter(operand => !isRepeatable(operand));
+  const names = new Map(compound.map(value => [value, { kind: 'named', type: value.type, value } as const]));
+  const areFinite = operands.map((_, i) => `isfinite(\${${i + 2}})`).join(' and ') || 'true';
+  const named = operands.map(operand => names.get(operand) ?? operand);
+  const body = checkOf(`bq_finite($1, ${areFinite})`, [withNames(of, names), ...named]);
+  return compound.length === 0 ? body : { kind: 'let', type: of.type, values: compound, body };
+}
+
+const checkOf = (template: string, values: readonly BoundExpression[]): BoundExpression =>
+  call('FINITE', template, values, values[0]!.type);
+
+/** What was checked, by its check: an operator around it checks all at once. */
+const beforeChecks = new WeakMap<BoundExpression, BoundExpression>();
+
+const unchecked = (value: BoundExpression): BoundExpression => beforeChecks.get(value) ?? value;
+
+const isArithmetic = (value: BoundExpression): value is BoundCall =>
+  value.kind === 'call' && arithmeticNames.has(value.name) && value.type.kind === 'FLOAT64';
+
+const knownSteps = new WeakMap<BoundExpression, number>();
+
+function stepsOf(of: BoundExpression): number {
+  if (!isArithmetic(of)) return 0;
+  const steps = knownSteps.get(of) ?? of.arguments.reduce((sum, value) => sum + stepsOf(value), 1);
+  knownSteps.set(of, steps);
+  return steps;
+}
+
+/** Adds the operands of a calculation to those found. */
+function operandsOf(of: BoundExpression, found: Set<BoundExpression>): ReadonlySet<BoundExpression> {
+  if (!isArithmetic(of)) return found.add(of);
+  for (const value of of.arguments) operandsOf(value, found);
+  return found;
+}
+
+function withNames(
+  of: BoundExpression,
+  names: ReadonlyMap<BoundExpression, BoundExpression>,
+): BoundExpression {
+  if (!isArithmetic(of)) return names.get(of) ?? of;
+  return { ...of, arguments: of.arguments.map(value => withNames(value, names)) };
 }
 
 /** A constant pattern is checked here, and stays a LIKE that DuckDB can optimise. */

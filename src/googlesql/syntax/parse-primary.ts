@@ -253,6 +253,8 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
   function interval(): Expression {
     const { at } = cursor.next();
     const of = parser.operand();
+    // `INTERVAL '1 day'` is what PostgreSQL takes.
+    if (!cursor.startsName()) cursor.unexpected('a part such as DAY after the value of INTERVAL');
     const part = cursor.anyIdentifier().name.toUpperCase();
     const to = cursor.takeKeyword('TO') ? cursor.anyIdentifier().name.toUpperCase() : undefined;
     return { kind: 'interval', of, part, to, at };
