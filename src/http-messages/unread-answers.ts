@@ -89,13 +89,13 @@ function createReaders({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | '
 
   /** Cuts off readers until there is room, except the one of a new response, who has had no time to read it. */
   function makeRoom(spared: Target): void {
-    while (total > maxBytes) {
-      const others = [...readers].filter(
-        ([, reader]) => !reader.unread.has(spared) || (currentOf(reader) ?? spared) !== spared,
-      );
-      const slowest = slowestOf(others, ({ bytes }) => bytes);
-      if (!slowest) return;
+    if (total <= maxBytes) return;
+    const others = [...readers].filter(
+      ([, reader]) => !reader.unread.has(spared) || (currentOf(reader) ?? spared) !== spared,
+    );
+    for (const slowest of slowestFirst(others, ({ bytes }) => bytes)) {
       end(...slowest, 'unread_limit');
+      if (total <= maxBytes) return;
     }
   }
 
@@ -149,7 +149,7 @@ function createReaders({ maxBytes, onEnded }: Pick<UnreadOptions, 'maxBytes' | '
       const nowMs = performance.now();
       for (const [socket, reader] of readers) noteProgress(socket, reader, nowMs);
       const stopped = [...readers].filter(([, { progressMs }]) => nowMs - progressMs > stoppedMs);
-      const slowest = slowestOf(stopped, () => 1);
+      const [slowest] = slowestFirst(stopped, () => 1);
       if (slowest) end(...slowest, 'connection_limit');
       return slowest !== undefined;
     },
@@ -164,24 +164,47 @@ function currentOf({ unread }: Reader): Target | undefined {
 
 type Entry = [Socket, Reader];
 
-/** Of the caller that holds the most, the reader without progress for the longest. What waits on a connection is its first caller's. */
-function slowestOf(readers: readonly Entry[], held: (reader: Reader) => number): Entry | undefined {
-  const callerOf = ({ unread }: Reader) => unread.values().next().value?.caller ?? '';
-  const sums = new Map<string, number>();
-  for (const [, reader] of readers) {
-    const caller = callerOf(reader);
-    sums.set(caller, (sums.get(caller) ?? 0) + held(reader));
+/**
+ * Each time, of the caller that holds the most then, the reader without progress for the longest. What waits on a connection is its first caller's.
+ * A response may take the place of hundreds, so that each must be found by a short look.
+ */
+function* slowestFirst(readers: readonly Entry[], held: (reader: Reader) => number): Generator<Entry> {
+  const callers = new Map<string, CallersReaders>();
+  for (const entry of readers) {
+    const [, reader] = entry;
+    const name = reader.unread.values().next().value?.caller ?? '';
+    const caller = callers.get(name) ?? { sum: 0, entries: [] };
+    callers.set(name, caller);
+    caller.sum += held(reader);
+    caller.entries.push(entry);
   }
-  let slowest: Entry | undefined;
-  let most = 0;
-  for (const each of readers) {
-    const [, reader] = each;
-    const sum = sums.get(callerOf(reader))!;
-    if (sum < most) continue;
-    if (sum > most || !slowest || reader.progressMs < slowest[1].progressMs) slowest = each;
-    most = sum;
+  for (let next = slowestIn(callers); next; next = slowestIn(callers)) {
+    const { caller, at } = next;
+    const entry = caller.entries[at]!;
+    caller.sum -= held(entry[1]);
+    caller.entries[at] = caller.entries.at(-1)!;
+    caller.entries.pop();
+    yield entry;
   }
-  return slowest;
+}
+
+/** The readers of one caller, and what they hold. */
+type CallersReaders = { sum: number; readonly entries: Entry[] };
+
+/** Where the next reader is; undefined if nobody holds anything any more. */
+function slowestIn(callers: ReadonlyMap<string, CallersReaders>) {
+  const most = callers.values().reduce((sum, caller) => Math.max(sum, caller.sum), 1);
+  let found: { readonly caller: CallersReaders; readonly at: number } | undefined;
+  let slowestMs = Infinity;
+  for (const caller of callers.values()) {
+    if (caller.sum < most) continue;
+    for (const [at, [, { progressMs }]] of caller.entries.entries()) {
+      if (progressMs >= slowestMs) continue;
+      slowestMs = progressMs;
+      found = { caller, at };
+    }
+  }
+  return found;
 }
 
 /** Watches responses until they have been read. */

@@ -174,6 +174,38 @@ test('contract 11.2: to find who makes way takes no longer for many responses on
   expect(least(100)).toBeLessThan(20 * Math.max(1, least(1)));
 });
 
+test('contract 11.2: two thousand readers who make way for one response take no longer than it took to add them', () => {
+  const kib = 1024;
+  const count = 2000;
+  const since = (before: NodeJS.CpuUsage) => {
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1000;
+  };
+  /** Milliseconds of processor time that they take to be added, and to make way. */
+  const costs = () => {
+    const { unread, ended } = watchUnread({ maxBytes: count * 64 * kib });
+    const write = (bytes: number, caller: string) => {
+      const [response] = queueOf(1);
+      const quiet = { write: () => false, end: () => response };
+      unread.write(Object.assign(response!, quiet), Buffer.alloc(bytes), caller);
+    };
+    const before = process.threadCpuUsage();
+    for (let n = 0; n < count; n++) write(64 * kib, `caller ${n % 50}`);
+    const addMs = since(before);
+    const middle = process.threadCpuUsage();
+    write(count * 64 * kib - 1, 'large');
+    const evictMs = since(middle);
+    expect([ended.length, unread.bytes]).toEqual([count, count * 64 * kib - 1]);
+    unread.close();
+    return { addMs, evictMs };
+  };
+  costs();
+  const all = Array.from({ length: 3 }, costs);
+  expect(Math.min(...all.map(({ evictMs }) => evictMs))).toBeLessThan(
+    2 * Math.max(1, Math.min(...all.map(({ addMs }) => addMs))),
+  );
+});
+
 test('contract 11.2: long bodies for which the system has room are written in many turns of the event loop', async () => {
   const { unread } = watchUnread({ maxBytes: 1e9 });
   let turn = 0;
