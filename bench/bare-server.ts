@@ -22,6 +22,9 @@ process.once('message', (settings: BareServerSettings) => {
   });
 });
 
+// The bench may end by an error, and its server would stay.
+process.once('disconnect', () => process.exit());
+
 function listener({ body, redis, readsBody, ...settings }: BareServerSettings): RequestListener {
   const headers = [...settings.headers];
   // Copied once: what came as a message is a bare Uint8Array.
