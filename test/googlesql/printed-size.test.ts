@@ -24,6 +24,7 @@ test.each([
   ['a time zone', "format_timestamp('%F', timestamp '2026-01-15', cast(", ' as string))'],
   ['a substring', 'length(substr(cast(', ' as string), 2, 3))'],
   ['a place in a text', "length(substr('abc', 1 + 2 * ", '))', '2'],
+  ['a pattern', "if('abc' like '%' || cast(", " as string) || '%', 1.5, x)"],
   ['elements and their places', '(select max(u + o) from unnest([', ']) as u with offset as o)'],
   ['an outer join with elements', '(select max(u) from unnest([1.5]) as u left join unnest([', ']) as v)'],
   [
@@ -51,12 +52,12 @@ test.each([
   expect(compileCaller(`select ${expression} as v from edge_logs`).sql.length).toBeLessThan(5000);
 });
 
-test('repeats a whole number that is calculated of constants: a name for it would be looked up in each row', () => {
-  const sqlOf = (start: string) =>
-    compileCaller(`select substr(event_message, ${start}) as v from edge_logs`).sql;
-  expect(sqlOf("9 + cast('20' as int64)")).not.toContain('lambda');
-  expect(sqlOf('length(id) + 1')).toContain('lambda');
-  expect(sqlOf('cast(10 * rand() as int64)')).toContain('lambda');
+test('repeats a number or text that is calculated of constants: a name for it would be looked up in each row', () => {
+  const sqlOf = (value: string) => compileCaller(`select ${value} as v from edge_logs`).sql;
+  expect(sqlOf("substr(event_message, 9 + cast('20' as int64))")).not.toContain('lambda');
+  expect(sqlOf("event_message like concat('%', 'x', '%')")).not.toContain('lambda');
+  expect(sqlOf('substr(event_message, length(id) + 1)')).toContain('lambda');
+  expect(sqlOf('substr(event_message, cast(10 * rand() as int64))')).toContain('lambda');
 });
 
 test('contract 11.2: stops printing what multiplies itself', () => {

@@ -42,19 +42,20 @@ export function tryWith(
 /** Whether a value is the same in every row, and nothing is calculated. */
 export const isPlainConstant = (value: BoundExpression): boolean => isRepeatable(value) && isConstant(value);
 
-const arithmetic: ReadonlySet<string> = new Set(['+', '-', '*']);
+const foldedCalls: ReadonlySet<string> = new Set(['+', '-', '*', '||', 'CONCAT']);
 
 /**
- * Whether a value is a whole number of literals and parameters, after so many casts and operators at most. DuckDB calculates it once, when it
- * plans a statement with its values: naming it twice costs less than a name, which takes most of a microsecond in each row.
+ * Whether a value is a whole number or a text of literals and parameters, after so many casts and operators at most. DuckDB calculates it
+ * once, when it plans a statement with its values: naming it twice costs less than a name, which takes most of a microsecond in each row.
  */
 export function isFolded(value: BoundExpression, steps = 2): boolean {
   if (isPlainConstant(value)) return true;
-  if (steps === 0 || value.type.kind !== 'INT64') return false;
-  if (value.kind === 'cast') return isFolded(value.of, steps - 1);
+  const { kind } = value.type;
+  if (steps === 0 || (kind !== 'INT64' && kind !== 'STRING')) return false;
+  if (value.kind === 'cast') return kind === 'INT64' && isFolded(value.of, steps - 1);
   return (
     value.kind === 'call' &&
-    arithmetic.has(value.name) &&
+    foldedCalls.has(value.name) &&
     value.arguments.every(each => isFolded(each, steps - 1))
   );
 }
