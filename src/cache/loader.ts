@@ -49,9 +49,9 @@ type LoaderDeps = {
   readonly maxEntryBytes: number;
 };
 
-/** Failures of the warehouse or of the connection to it. */
+/** Failures of the warehouse or of the connection to it; a result that has become too large was paid for, and would be again. */
 const dependencyFailures: ReadonlySet<ErrorCode> = new Set([
-  'engine_failed', 'unavailable', 'overloaded', 'deadline_exceeded', 'internal',
+  'engine_failed', 'unavailable', 'overloaded', 'deadline_exceeded', 'internal', 'result_too_large',
 ]); // biome-ignore format: one list
 
 /** Whether an older entry is better than this failure, and an immediate retry is pointless. */

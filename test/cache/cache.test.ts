@@ -413,7 +413,7 @@ describe('concurrent callers', () => {
 });
 
 describe('contract 5.7: an entry that may still be served if the query fails', () => {
-  test.each(['too_many_requests', 'deadline_exceeded', 'overloaded'] as const)(
+  test.each(['too_many_requests', 'deadline_exceeded', 'overloaded', 'result_too_large'] as const)(
     'is the answer instead of %s',
     async code => {
       const gateway = openCache({ clock });
@@ -426,6 +426,19 @@ describe('contract 5.7: an entry that may still be served if the query fails', (
       await expect(ask(gateway, request)).rejects.toThrow('Not now');
     },
   );
+
+  test('is the answer while a result that has become too large is not paid for again at once', async () => {
+    const gateway = openCache({ clock });
+    const { request, query } = countingRequest('a');
+    await ask(gateway, request);
+    query.instead = () => Promise.reject(new GatewayError('result_too_large', 'Too large'));
+    clock.advance(901 * second);
+    for (let n = 0; n < 5; n++) {
+      expect(await ask(gateway, request)).toBe('stale {"result":[{"n":1}]}');
+      await settle();
+    }
+    expect(query.runs).toBe(2);
+  });
 
   test('is the answer for a request whose time is over while it waits for another gateway', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
