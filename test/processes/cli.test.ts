@@ -88,6 +88,10 @@ describe('token', () => {
     [['operations', 'docs', '--json'], 'There is no option --json'],
     [['completion', 'bash', 'zsh'], 'completion takes a shell, but got "zsh" too'],
     [['query', 'logs.all', '--url='], 'The address of the gateway is ""'],
+    [
+      ['query', 'logs.all', '--url=http://127.0.0.1:1', '--token=\u201cx\u201d'],
+      'The token has characters that',
+    ],
   ];
 
   test('each command explains itself, whatever the settings are', async () => {

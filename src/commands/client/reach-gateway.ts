@@ -56,6 +56,12 @@ export async function reachGateway(
       `There is no token: --token, GATEWAY_TOKEN in the environment, or a profile${own}`,
     );
   }
+  // No header can have other characters, such as the quotes of a text that a token was copied from.
+  if (!/^[ -~]+$/.test(token)) {
+    throw new UsageError(
+      'The token has characters that no token has; allowed: letters, digits and signs of ASCII',
+    );
+  }
   return { url, token, close: async () => undefined };
 }
 
