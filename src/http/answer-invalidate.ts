@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { requireScope } from '../auth/caller.ts';
+import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
@@ -20,11 +21,12 @@ const orderSchema = z.strictObject({
 /**
  * Answers `POST /admin/invalidate`: invalidates cache entries in all gateways, for tokens with the scope `invalidate`. The body names the
  * endpoint; with `parameters` (and `sql`) only the one entry of those values.
- * @throws GatewayError `unauthorized`, `forbidden`, `invalid_body`, `endpoint_not_found`, `invalid_parameter`, `unavailable`
+ * @throws GatewayError `unauthorized`, `forbidden`, `too_many_requests`, `invalid_body`, `endpoint_not_found`, `invalid_parameter`, `unavailable`
  */
 export async function answerInvalidate(deps: PipelineDeps, context: RequestContext): Promise<HttpResponse> {
   const caller = await deps.tokens.authenticate(readCredentials(context.request.headers));
   requireScope(caller, 'invalidate');
+  countRequests(caller.meter, 1);
   const order = orderSchema.safeParse(await readJsonBody(context, maxBodyBytes));
   if (!order.success) {
     throw new GatewayError(

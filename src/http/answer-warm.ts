@@ -1,5 +1,6 @@
 import { type Caller, mayAsk, requireScope } from '../auth/caller.ts';
 import type { Authenticator } from '../auth/tokens.ts';
+import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
@@ -18,6 +19,7 @@ export async function answerWarm(
 ): Promise<HttpResponse> {
   const caller = await tokens.authenticate(readCredentials(context.request.headers));
   requireScope(caller, 'warm');
+  countRequests(caller.meter, 1);
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },

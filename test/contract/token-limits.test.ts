@@ -46,6 +46,21 @@ describe('contract 8.7: requests beyond the limit', () => {
     expect(refused.body.errors[0].extensions.code).toBe('too_many_requests');
   });
 
+  test('are counted where entries are invalidated, and where the schedule of warming is read', async () => {
+    const limits = { requestsPerMinute: 2 };
+    const headers = {
+      'x-api-key': await gateway.issue({ scopes: ['invalidate', 'warm'], limits }),
+      'content-type': 'application/json',
+    };
+    const body = JSON.stringify({ endpoint: 'usage.api-counts' });
+    const invalidate = async () =>
+      (await gateway.send('/admin/invalidate', { method: 'POST', headers, body })).status;
+    const readSchedule = async () => (await gateway.get('/admin/warm', headers)).status;
+    expect([await invalidate(), await readSchedule(), await invalidate(), await readSchedule()]).toEqual([
+      200, 200, 429, 429,
+    ]);
+  });
+
   test('are counted when an operation is repeated', async () => {
     const headers = { 'x-api-key': await gateway.issue({ limits: { requestsPerMinute: 8 } }) };
     const codes = [];
