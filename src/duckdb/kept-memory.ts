@@ -1,17 +1,23 @@
 /** Bytes that runs may leave behind. */
 const maxKeptBytes = 128 * 1024 * 1024;
 
-/** With less of a difference to what was found to be fine, in bytes, DuckDB is not asked again. */
+/** Change in bytes since DuckDB last reported only blocks, below which it is not asked again. */
 const noticedBytes = 8 * 1024 * 1024;
 
 export type MemoryReadings = {
   /** Resident bytes of the process. */
   readonly residentBytes: () => number;
-  /** Bytes of blocks of the file that DuckDB caches on purpose. Asking takes as long as preparing a statement, and the answer of a run waits for it. */
+  /**
+   * Bytes of blocks of the file that DuckDB caches on purpose. Asking takes as long as preparing a statement, and the result of a run waits
+   * for it.
+   */
   readonly blockBytes: () => Promise<number>;
 };
 
-/** What runs leave behind in a process. After some, mostly failed ones, DuckDB and malloc keep hundreds of megabytes, and nothing makes them free those. */
+/**
+ * Memory that runs leave behind in a process. After some of them, mostly failed ones, DuckDB and malloc keep hundreds of megabytes, and
+ * nothing makes them release it.
+ */
 export type KeptMemory = {
   /** Whether much more memory is resident than before the first run, not counting blocks. A failure to ask counts as much memory. */
   isMuch(options: { readonly hasFailed: boolean }): Promise<boolean>;
@@ -20,12 +26,12 @@ export type KeptMemory = {
 /** Starts to watch memory, before the first run. */
 export function watchKeptMemory({ residentBytes, blockBytes }: MemoryReadings): KeptMemory {
   const readyBytes = residentBytes();
-  /** How much the process had grown when that was last found to be only blocks. */
+  /** Growth of the process when it was last found to be only blocks. */
   let fineBytes = 0;
   return {
     async isMuch({ hasFailed }) {
       const grownBytes = residentBytes() - readyBytes;
-      // What a failed run has left may be in the place of blocks.
+      // Memory that a failed run has left may have replaced blocks.
       const isAsBefore = !hasFailed && Math.abs(grownBytes - fineBytes) < noticedBytes;
       if (grownBytes < maxKeptBytes || isAsBefore) return false;
       try {

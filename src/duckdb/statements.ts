@@ -3,17 +3,17 @@ import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api
 /** The prepared statements of one connection. Each runs once: a kept one also keeps the memory of its last run, which may be hundreds of megabytes. */
 export type Statements = {
   /**
-   * Prepares a statement, or gives the one that is prepared already; the caller destroys it.
+   * Prepares a statement, or returns the one prepared in advance; the caller destroys it.
    * @throws Error with DuckDB's message
    */
   take(sql: string): Promise<DuckDBPreparedStatement>;
-  /** Prepares the last statement once more, if it has come twice in a row: the next run does not wait for that then. */
+  /** Prepares the last statement in advance if it has come twice in a row, so that its next run does not wait for that. */
   prepareNext(): void;
-  /** Destroys what is prepared already: what it was prepared for is about to change. */
+  /** Destroys the statement prepared in advance, because the database is about to change. */
   drop(): Promise<void>;
 };
 
-/** Milliseconds of preparing beyond which nothing is prepared before it comes: nobody can interrupt that, and what comes instead waits for it. */
+/** Maximum milliseconds that preparing may take to be done in advance: it can't be interrupted, and another statement would wait for it. */
 const maxMs = 10;
 
 /**
@@ -28,7 +28,7 @@ export function createStatements(
   let isRepeated = false;
   let next: Promise<DuckDBPreparedStatement | undefined> | undefined;
 
-  /** What is prepared already, which nobody else gets. */
+  /** The statement prepared in advance, which no other caller gets then. */
   function takeNext() {
     const taken = next;
     next = undefined;
@@ -48,7 +48,7 @@ export function createStatements(
     },
     prepareNext() {
       if (!last || !isRepeated || next || last.tookMs > maxMs) return;
-      // What is wrong with it is for the run to say.
+      // The run reports an error of the statement.
       next = connection.prepare(last.sql).catch(() => undefined);
     },
     async drop() {

@@ -8,7 +8,7 @@ export type Shown = (typeof ways)[number];
 /** A part of the time axis, in seconds since 1970. */
 export type Zoom = { readonly from: number; readonly to: number };
 
-/** What the page shows. It stands in the fragment of the address, which browsers send to nobody; the token never does. */
+/** What the page shows. It is kept in the fragment of the address, which browsers send to no server; the token is not. */
 export type View = {
   /** Name of the endpoint. */
   readonly endpoint: string;

@@ -72,8 +72,9 @@ function bindItem(
 }
 
 /**
- * Numbers a new relation. @throws GatewayError `invalid_query` if there are too many: DuckDB takes seconds to plan a hundred joins, and
- * fails with an error of its own for a thousand
+ * Numbers a new relation.
+ * @throws GatewayError `invalid_query` if there are too many: DuckDB takes seconds to plan a hundred joins, and fails with an error of its
+ * own for a thousand
  */
 export function nextRelation({ statement }: BindContext, { at }: Pick<FromItem, 'at'>): number {
   const relation = statement.nextId();

@@ -126,7 +126,7 @@ function bindSaved(request: BindRequest, saved: Query): BoundSaved {
   return { statement, environment, subsets };
 }
 
-/** By catalogue, then by the saved query and what is declared for it. */
+/** By catalogue, then by the saved query and its declarations. */
 const bound = new WeakMap<Catalog, Map<string, BoundSaved>>();
 
 /** All callers' statements build on the same immutable subsets of a saved query; binding those took most of the time. */

@@ -32,7 +32,7 @@ export function namedArguments<Name extends string>(
   return found;
 }
 
-/** A format, a pattern or a path that decides what is printed: it must be a string literal. */
+/** The text of an argument that must be a string literal: a format, a pattern or a path, which decides what is printed. */
 export function constantText(what: string, expression: Expression | undefined, at: Expression['at']): string {
   if (expression?.kind === 'literal' && expression.type === 'STRING') return expression.value;
   throw invalidQuery(`${what} must be a string literal`, expression?.at ?? at);

@@ -29,7 +29,7 @@ const statistics = Object.entries({
   return row(`${name}(FLOAT64) FLOAT64`, template, { variants: [{ template: plain, applies: isSmall }] });
 });
 
-/** The same over NUMERIC, exact up to the last step: FLOAT64 has too few digits where values lie close to one another. */
+/** The same over NUMERIC, exact up to the last step: FLOAT64 has too few digits for values that lie close together. */
 const numericStatistics = Object.entries({
   STDDEV: 'stddev_samp',
   STDDEV_SAMP: 'stddev_samp',

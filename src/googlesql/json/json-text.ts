@@ -162,7 +162,7 @@ class JsonReader {
     this.#at++;
   }
 
-  /** The name of a member, with the colon behind it. */
+  /** The name of a member, and the colon after it. */
   #readKey(): string | undefined {
     const next = this.#peek();
     if (next !== '"' && next !== "'") return undefined;

@@ -21,7 +21,7 @@ const levels: ReadonlyMap<string, number> = new Map(
 );
 /** Maximum operators of one precedence in a row: the time of DuckDB's planner grows with the cube of their number, to seconds for 450. */
 const maxChain = 200;
-/** What may stand behind the arguments of a call. */
+/** The keywords that may follow the arguments of a call. */
 const modifiers = ['IGNORE', 'RESPECT', 'HAVING', 'ORDER', 'LIMIT'];
 const comparisons = ['=', '<', '>', '<=', '>=', '!=', '<>'];
 

@@ -174,7 +174,7 @@ export function createPrimaryParser(cursor: TokenCursor, parser: ExpressionParse
     return { kind: 'literal', type: type.type, value: cursor.next().value, at };
   }
 
-  /** `WITH(a AS 1, b AS a + 1, a * b)`: names for values, and what is made of them. */
+  /** `WITH(a AS 1, b AS a + 1, a * b)`: names for values, and an expression over them. */
   function withExpression(): Expression {
     const { at } = cursor.next();
     cursor.needSymbol('(');

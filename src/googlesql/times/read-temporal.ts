@@ -17,8 +17,8 @@ const timePart = /^(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,9}))?/;
 
 /**
  * Reads the text of a date or time as BigQuery does.
- * @returns the same value as DuckDB reads it: `2026-01-15 10:00:00.5`, a TIMESTAMP with `+05:30` or ` Asia/Tokyo` behind it;
- * undefined where it is none
+ * @returns the same value as DuckDB reads it: `2026-01-15 10:00:00.5`, a TIMESTAMP followed by `+05:30` or ` Asia/Tokyo`; undefined if the
+ * text is no such value
  */
 export function readTemporal(text: string, kind: string): string | undefined {
   if (kind === 'TIME') {

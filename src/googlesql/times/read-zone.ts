@@ -1,6 +1,6 @@
 import { zoneNames } from './zone-names.ts';
 
-/** A time zone: a name of the tz database, and what is added to its time, in minutes. An offset is one from UTC. */
+/** A time zone: a name of the tz database, and minutes that are added to its time. An offset is one from UTC. */
 export type Zone = { readonly name: string; readonly minutes: number };
 
 export const utcZone: Zone = { name: 'UTC', minutes: 0 };
@@ -10,7 +10,7 @@ const maxHours = 14;
 
 /**
  * Reads a time zone as BigQuery does: `America/New_York` in this case of letters, `+05:30`, `-3`, `UTC+5:30`.
- * @returns undefined if it is none
+ * @returns undefined if the text is no time zone
  */
 export function readZone(text: string): Zone | undefined {
   if (zoneNames.has(text)) return { name: text, minutes: 0 };

@@ -12,7 +12,7 @@ export type NamedValue = { readonly name: string; readonly value: BoundExpressio
 
 /** The names of one FROM item: a table of columns, or one value (an element of UNNEST, a row of a value table) whose fields are visible too. */
 export type RangeVariable = {
-  /** Whether it is behind a pipe operator: its columns are reachable only through its name. */
+  /** Whether a pipe operator has hidden it: its columns are reachable only through its name. */
   readonly hidden?: true;
   /** Folded names of columns that USING has merged with others: they are reachable only through its name. */
   readonly mergedNames?: ReadonlySet<string>;

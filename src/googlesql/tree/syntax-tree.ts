@@ -41,7 +41,7 @@ export type CallSyntax = {
   /** `safe.parse_timestamp` has two parts. */
   readonly name: readonly Identifier[];
   readonly arguments: readonly Expression[];
-  /** `name => value`, behind the others. */
+  /** `name => value`, after the others. */
   readonly named?: readonly { readonly name: Identifier; readonly value: Expression }[];
   readonly star: boolean;
   readonly distinct: boolean;

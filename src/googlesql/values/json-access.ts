@@ -77,7 +77,7 @@ export const jsonAccess: EngineFunctions = {
       return fail(`Invalid \`wide_number_mode\` specified for PARSE_JSON: ${mode}`);
     return parseJson(text, mode);
   },
-  /** A member, `null` where there is none. */
+  /** A member; null if there is none. */
   'bq_json_member(STRING, STRING) STRING': (text: string, name: string) => {
     if (text[0] !== '{') return null;
     // An object in JSON has nothing but names and values.
@@ -122,7 +122,7 @@ function wholeNumber(text: string): bigint {
   return fail(`The provided JSON number: ${floatText(number)} cannot be converted to an integer`);
 }
 
-/** A number's text as the nearest integer, halves away from zero; undefined for what is none, or far too large. */
+/** A number's text as the nearest integer, halves away from zero; undefined if it is no number, or far too large. */
 function roundedText(text: string): bigint | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
     /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,6}))?$/.exec(trimSpaces(text)) ?? [];

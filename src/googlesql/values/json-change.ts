@@ -129,7 +129,7 @@ function child(holder: unknown, step: Step): unknown {
 
 const find = (root: unknown, steps: readonly Step[]): unknown => steps.reduce(child, root);
 
-/** Puts what `make` makes of the value at a path in its place; where there is none, nothing changes. */
+/** Replaces the value at a path by what `make` returns for it; changes nothing if there is no value. */
 function replaced(root: unknown, steps: readonly Step[], make: (target: unknown) => unknown): unknown {
   if (steps.length === 0) return make(root);
   const holder = find(root, steps.slice(0, -1));

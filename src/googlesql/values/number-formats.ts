@@ -2,7 +2,7 @@ import { type EngineFunctions, maxOutputLength } from './engine-function.ts';
 import { fractionOf } from './float-values.ts';
 import { numericOne } from './numeric-values.ts';
 
-/** Digits after the point that a FLOAT64 or a NUMERIC may have; behind them are zeros. */
+/** Maximum digits after the point of a FLOAT64 or NUMERIC; any further ones are zeros. */
 const maxDigits = 1100;
 
 /** A number as a fraction, and where halves go: to even for FLOAT64, away from zero for NUMERIC. */

@@ -76,12 +76,12 @@ function statistic(values: readonly bigint[], name: string): number | null {
 
 /** The FLOAT64 nearest to the quotient of two numbers that are not negative. */
 function quotient(a: bigint, b: bigint): number {
-  // Enough bits that what is cut off does not matter.
+  // Enough bits that those cut off do not matter.
   const shift = BigInt(Math.max(0, 128 - (a.toString(2).length - b.toString(2).length)));
   return Number((a << shift) / b) / 2 ** Number(shift);
 }
 
-/** A NUMERIC as BigQuery writes it: no zeros behind the last digit that counts. */
+/** A NUMERIC as BigQuery writes it, without trailing zeros. */
 export function numericText(x: bigint): string {
   const digits = String(x < 0n ? -x : x).padStart(10, '0');
   const fraction = digits.slice(-9).replace(/0+$/, '');

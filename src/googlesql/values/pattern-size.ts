@@ -11,7 +11,7 @@ export function patternProblem(pattern: string): string | undefined {
   return `Regular expression is too large: its repetitions make about ${size} instructions; the limit is ${maxPatternSize}`;
 }
 
-/** What a repetition can stand behind, and the branches of the group around it. */
+/** A group that is being read: its size so far, that of its last piece, which a repetition may follow, and that of the group itself. */
 type Group = { size: number; last: number; readonly own: number };
 
 /** The pieces of an RE2 pattern: quotations, classes, escapes, groups' openings, repetitions, single characters. */

@@ -6,8 +6,8 @@ import { patternProblem } from './pattern-size.ts';
 const maxPatternLength = 1024;
 
 /**
- * Regular expressions where DuckDB lacks what is asked for: a position, an occurrence, a pattern that another row may have differently.
- * Positions count code points from 1.
+ * Regular expressions with what DuckDB lacks: a position, an occurrence, or a pattern that differs from row to row. Positions count code
+ * points from 1.
  */
 export const regexpValues: EngineFunctions = {
   'bq_regexp_extract_at(STRING, STRING, INT64, INT64) STRING': (
@@ -84,7 +84,7 @@ function* matches(text: string, expression: RE2JS): Generator<Match> {
   for (let at = 0; matcher.find(at); ) {
     const [start, end] = [matcher.start(), matcher.end()];
     const found = matcher.group(group) ?? undefined;
-    // Goes on behind an empty match, which would be found again; the reference reports the position after going on.
+    // Continues after an empty match, which would be found again; the reference reports the position after going on.
     at = end > start ? end : end + widthAt(text, end);
     const place =
       found === undefined || group === 1
@@ -133,7 +133,7 @@ function replaceEach(text: string, pattern: string, replacement: string): string
     const [start, end] = [matcher.start(), matcher.end()];
     out += text.slice(at, start);
     if (start === end && start === lastEnd) {
-      // There is no empty match directly behind another match.
+      // No empty match directly follows another match.
       at = end + widthAt(text, end);
       out += text.slice(end, at);
       if (at > text.length) break;
@@ -147,5 +147,5 @@ function replaceEach(text: string, pattern: string, replacement: string): string
   return out + text.slice(at);
 }
 
-/** How many UTF-16 units the character there has; one behind the end. */
+/** UTF-16 units of the character at a position; one at the end of the text. */
 const widthAt = (text: string, at: number) => ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);

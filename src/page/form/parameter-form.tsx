@@ -93,7 +93,7 @@ const isChoice = ({ type, values = [] }: Parameter) =>
 function Segments({ parameter, value, onChange }: FieldProps) {
   const { name, values = ['true', 'false'], repeated, required, default: initial } = parameter;
   const given = [value].flat().filter(Boolean);
-  // Without a value the default applies, so it is what is chosen.
+  // Without a value the default applies, so it is shown as chosen.
   const chosen = given.length > 0 ? given : [initial ?? []].flat().map(String);
   const choose = (own: string) => {
     if (repeated)

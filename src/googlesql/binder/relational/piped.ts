@@ -39,7 +39,7 @@ export function fromQuery(context: BindContext, query: BoundQuery, at: PipeOpera
   return withScope(context, { source, columns, isRow, orderBy: [] }, undefined, columns, []);
 }
 
-/** The table under a name, with these columns and the names behind them. */
+/** The table under a name, with these columns and the hidden names of tables. */
 export function withScope(
   context: BindContext,
   piped: Piped,
@@ -169,7 +169,7 @@ export function afterSelect(
   return withScope(context, { source, columns: own, isRow, orderBy: moved }, undefined, own, []);
 }
 
-/** Names of the tables behind the columns, including that of the whole table. */
+/** Names of the tables from which the columns come, including that of the whole table. */
 export function named(piped: Piped): readonly RangeVariable[] {
   return piped.source.scope.variables.filter(({ name }) => name !== undefined);
 }

@@ -33,7 +33,7 @@ function literalOf(parts: IntervalParts | undefined, text: string, at: SqlPositi
   return literal('INTERVAL', intervalText(parts));
 }
 
-/** DuckDB text of parts of intervals. The names of BigQuery's parts and DuckDB's are the same, what they count is not always. */
+/** DuckDB text of parts of intervals. BigQuery's parts and DuckDB's have the same names, but not always the same meaning. */
 const extracts: Readonly<Record<string, string>> = {
   YEAR: "date_part('year', $1)",
   MONTH: "date_part('month', $1)",

@@ -39,7 +39,7 @@ function readInt64(text: string): bigint | null {
 
 /**
  * A NUMERIC in billionths; halves of them go away from zero.
- * @returns null for what is no number, or too large
+ * @returns null for a text that is no number, or too large a one
  */
 function readNumeric(text: string): bigint | null {
   const written = decimal.exec(text)?.[1];
