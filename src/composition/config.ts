@@ -19,7 +19,7 @@ const list = z.string().transform(value =>
 const origins = list.transform((given, context) =>
   given.map(text => {
     if (text === '*' || text === 'null') return text;
-    const url = /^[\w+.-]+:\/\/[^\s/?#@]+\/?$/.test(text) ? URL.parse(text) : null;
+    const url = /^[\w+.-]+:\/\/[^\s/?#@*]+\/?$/.test(text) ? URL.parse(text) : null;
     if (!url) context.addIssue(`${text} is no origin; allowed: *, or such as https://studio.example`);
     // Node knows no origins of other schemes, such as those of browsers' extensions.
     return url && url.origin !== 'null' ? url.origin : text.replace(/\/$/, '');
