@@ -20,13 +20,13 @@ import type { HttpResponse } from '../http-messages/send-response.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedResponse, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
+import { introspectionScope, readableSuggestions } from './introspection.ts';
 import { limits } from './limit-documents.ts';
 import { openBudget } from './operation-budget.ts';
 import { extensionsOf, type OperationContext, openContext } from './operation-context.ts';
 import { type PersistedOperations, persistedOperations } from './persisted-operations.ts';
 import { renderResult } from './render-result.ts';
 import { repeatOf, vary } from './repeat-result.ts';
-import { introspectionScope, readableSuggestions } from './schema-visibility.ts';
 
 type GraphqlOptions = {
   readonly pipeline: PipelineDeps;

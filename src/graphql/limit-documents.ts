@@ -11,7 +11,7 @@ import {
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
 import { hasMoreValues } from '../base/json.ts';
 import { badRequest } from './graphql-errors.ts';
-import { limitIntrospection } from './limit-introspection.ts';
+import { limitIntrospection } from './introspection.ts';
 
 /** Limits of one document. */
 const maxRootFields = 100;
