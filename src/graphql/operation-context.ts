@@ -9,8 +9,8 @@ import type { RequestFacts } from '../http-messages/request-context.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { type Redaction, redactionOfMessages } from '../pipeline/representation.ts';
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
-import { boundedList } from './bounded-list.ts';
 import type { OperationBudget } from './operation-budget.ts';
+import { boundedList } from './operation-budget.ts';
 import { type Rows, readRows } from './read-rows.ts';
 import type { FieldContext } from './schema-builder.ts';
 

@@ -2,7 +2,7 @@ import SchemaBuilder from '@pothos/core';
 import { type GraphQLResolveInfo, Kind } from 'graphql';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
-import type { ListOptions } from './bounded-list.ts';
+import type { ListOptions } from './operation-budget.ts';
 import type { Rows } from './read-rows.ts';
 
 /** What the fields of an operation need to answer. */
