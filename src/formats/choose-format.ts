@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import { listStart } from '../base/header-start.ts';
+import { listStart } from '../http-messages/content-negotiation.ts';
 import { formatNames, type RowFormat, rowFormats } from './row-formats.ts';
 
 /**
