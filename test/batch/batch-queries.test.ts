@@ -4,7 +4,7 @@ import { GatewayError } from '../../src/base/errors.ts';
 import type { ResultSet } from '../../src/base/rows.ts';
 import { batchQueries, openBatch } from '../../src/batch/batch-queries.ts';
 import type { EndpointQuery, RunStatement } from '../../src/batch/run-queries.ts';
-import { splitRows } from '../../src/batch/split-rows.ts';
+import { splitRows } from '../../src/batch/run-queries.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
 import { longestTurn } from '../support/longest-turn.ts';
 
