@@ -56,9 +56,14 @@ function firstCurrent(path: string, error: unknown): Current {
   return { path, loads: {}, version: '' };
 }
 
+/** What `publish` writes. */
+type Pointer = Omit<Current, 'path' | 'version'> & { readonly file: string };
+
 function currentOf(databasePath: string, text: string): Current {
-  const { file, ...facts }: Omit<Current, 'path' | 'version'> & { file: string } = JSON.parse(text); // written by `publish`
-  return { path: join(dirname(databasePath), basename(file)), ...facts, version: text };
+  const { file, loads, ...facts }: Partial<Pointer> = JSON.parse(text) ?? {};
+  const path = replicasOf(databasePath).find(each => basename(each) === file);
+  if (!path || !loads) throw new SyntaxError(`${pointerOf(databasePath)} names neither file of the database`);
+  return { path, loads, ...facts, version: text };
 }
 
 /** The file that is not current. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { access, copyFile, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { access, copyFile, readdir, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBConnection, DuckDBInstance, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -203,9 +203,11 @@ test('rows whose source has gone are set aside after an hour, and others go on',
   const gone = yaml('gone');
   const database = await openDatabase();
   await database.accept(numbers, [{ n: 1 }]);
-  const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
   await database.accept(gone, [{ n: 5 }]);
-  clock.mockRestore();
+  const folder = rowsFolderOf(database.databasePath);
+  const [, kept = ''] = (await readdir(folder)).filter(name => name.endsWith('.rows')).sort();
+  const hourAgo = new Date(Date.now() - 3_600_000);
+  await utimes(join(folder, kept), hourAgo, hourAgo);
   await database.accept(numbers, [{ n: 2 }]);
   while (await database.turn());
   expect(await database.ask(all)).toEqual(['1', '2']);
@@ -624,19 +626,34 @@ describe('a database of which one file is damaged', () => {
     await Promise.all(paths.map(path => access(path)));
   });
 
-  test('its pointer is no JSON: a file is chosen, and rows go on', async () => {
-    const database = await openDatabase();
-    await database.accept(numbers, [{ n: 1 }]);
-    while (await database.turn());
-    const pointer = pointerOf(database.databasePath);
-    await writeFile(pointer, '{"file":');
-    expect(await repairReplicas(database.databasePath, 7)).toEqual([
-      { file: pointer, keptAs: `${pointer}.damaged-7` },
-    ]);
-    await database.accept(numbers, [{ n: 2 }]);
-    while (await database.turn());
-    expect(await database.ask(all)).toEqual(['1', '2']);
+  test.each(['{"file":', '', 'null', '{}', '{"file":"logs.duckdb"}', '{"file":"others.duckdb","loads":{}}'])(
+    'its pointer is %j: a file is chosen, and rows go on',
+    async text => {
+      const database = await openDatabase();
+      await database.accept(numbers, [{ n: 1 }]);
+      while (await database.turn());
+      const pointer = pointerOf(database.databasePath);
+      await writeFile(pointer, text);
+      expect(await repairReplicas(database.databasePath, 7)).toEqual([
+        { file: pointer, keptAs: `${pointer}.damaged-7` },
+      ]);
+      await database.accept(numbers, [{ n: 2 }]);
+      while (await database.turn());
+      expect(await database.ask(all)).toEqual(['1', '2']);
+    },
+  );
+});
+
+test('a start says that both files are gone, and makes no empty ones in their place', async () => {
+  const database = await openDatabase();
+  await database.accept(numbers, [{ n: 1 }]);
+  while (await database.turn());
+  for (const path of replicasOf(database.databasePath)) await rm(path);
+  await expect(repairReplicas(database.databasePath, 7)).rejects.toMatchObject({
+    problems: [{ found: expect.stringContaining('are gone'), fix: expect.stringContaining('restore') }],
   });
+  await rm(pointerOf(database.databasePath));
+  expect(await repairReplicas(database.databasePath, 7)).toEqual([]);
 });
 
 test('a backup has what was accepted before it, stored or not, and goes into an empty folder alone', async () => {

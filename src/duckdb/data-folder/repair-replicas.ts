@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SetupError } from '../../base/setup-error.ts';
@@ -15,7 +16,7 @@ const lookAgainMs = 300;
  * a wrong header, a file too short to be opened, and a pointer that is not JSON; damage further inside is found by the queries that read it.
  * @param nowMs for the names of the files that are set aside
  * @param isEachOpened whether to open both files even if they look intact: needed only after one could not be opened. Default false
- * @throws SetupError if no file is intact: an empty database would answer as if there had never been any rows
+ * @throws SetupError if no file is intact, or both are gone: an empty database would answer as if there had never been any rows
  */
 export async function repairReplicas(
   databasePath: string,
@@ -25,6 +26,8 @@ export async function repairReplicas(
   const pointer = readPointer(databasePath);
   const refused: string[] = [];
   await removeEmpty(databasePath);
+  if (existsSync(pointerOf(databasePath)) && !(await hasOther(databasePath, [])))
+    throw bothGone(databasePath);
   for (const file of replicasOf(databasePath)) {
     const isSuspect = async () => {
       if (!(await isThere(file))) return file === pointer && hasOther(databasePath, [file]);
@@ -104,6 +107,14 @@ function nothingLeft(refused: readonly string[]): SetupError {
     'move it away, then restore a backup (npx sqg backup restore <folder>), or begin without these rows';
   const problems = refused.map(file => ({ found: `${file} is damaged, or no DuckDB database`, fix }));
   return new SetupError('No file of the database can be read.', problems);
+}
+
+function bothGone(databasePath: string): SetupError {
+  const [first, second] = replicasOf(databasePath);
+  const found = `${first} and ${second} are gone, of which ${pointerOf(databasePath)} names one`;
+  const fix =
+    'move them back; or move current.json away, too, then restore a backup (npx sqg backup restore <folder>), or begin without these rows';
+  return new SetupError('No file of the database is there.', [{ found, fix }]);
 }
 
 /** Keeps the current file, or makes the other one current: whichever exists and is not damaged. */

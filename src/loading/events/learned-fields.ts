@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isJsonObject } from '../../base/json.ts';
 import { replaceFile } from '../../base/replace-file.ts';
 import { withFileLock } from '../../base/with-file-lock.ts';
 import type { Source, SourceField, SourceFields } from '../../endpoints/source.ts';
@@ -31,7 +32,9 @@ export function readLearned(databasePath: string): LearnedFields {
     throw error;
   }
   try {
-    return JSON.parse(text) as LearnedFields; // written by `learn`
+    const learned: unknown = JSON.parse(text);
+    if (isJsonObject(learned) && Object.values(learned).every(isJsonObject)) return learned as LearnedFields; // written by `learn`
+    throw new SyntaxError('It has no fields of sources');
   } catch (cause) {
     throw new Error(`${file} is damaged; restore it from a backup, or remove it`, { cause });
   }
