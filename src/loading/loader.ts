@@ -250,7 +250,7 @@ type LoaderChild = {
  * apart goes on in linear time where it has tried too often: strangers write the lines.
  */
 const execArgv = [
-  '--max-semi-space-size=8',
+  '--max-semi-space-size=4',
   '--heap-growing-percent=20',
   '--enable-experimental-regexp-engine-on-excessive-backtracks',
 ];
