@@ -378,6 +378,22 @@ describe('concurrent callers', () => {
     expect(query.runs).toBe(1);
   });
 
+  test('rows that come after their lease has ended replace the older ones', async () => {
+    const store = createMemoryStore({ maxBytes: 1e6, clock });
+    const [late, other] = [openCache({ clock, store }), openCache({ clock, store })];
+    const { request, query } = countingRequest('a');
+    await ask(late, request);
+    clock.advance(1000 * second);
+    const gate = Promise.withResolvers<void>();
+    query.gate = gate.promise;
+    const slow = ask(late, request);
+    await settle();
+    clock.advance(4 * second);
+    gate.resolve();
+    expect(await slow).toBe('miss {"result":[{"n":2}]}');
+    expect(await ask(other, request)).toBe('hit {"result":[{"n":2}]}');
+  });
+
   test('rows that come after their lease has ended are not stored if the entry was invalidated', async () => {
     const store = createMemoryStore({ maxBytes: 1e6, clock });
     const [late, other] = [openCache({ clock, store }), openCache({ clock, store })];

@@ -27,7 +27,7 @@ type Limit = readonly [string, number, (size: number) => Promise<Answered>, stri
 
 const rest: readonly Limit[] = [
   ['a URL of # KiB', 1024, size => gateway.get(`${logs}?project=ours&pad=`.padEnd(size, 'x')), 'uri_too_long'],
-  ['all headers # KiB', 1024, size => gateway.get('/health', headersOf(size)), 'headers_too_large'],
+  ['1,000 headers of # KiB together', 1024, size => gateway.get('/health', headersOf(size)), 'headers_too_large'],
   ['a body of # MiB', 1024 * 1024, size => post(logs, padded('{"project":"ours"}', size)), 'body_too_large'],
   ['a parameter of # characters', 1, size => post(logs, { project: 'x'.repeat(size) }), 'invalid_parameter'],
   ['a pattern of #', 1, size => post('/api/endpoints/query/usage.api-counts', { interval: 'daily', project: 'x'.repeat(size) }), 'invalid_parameter'],
