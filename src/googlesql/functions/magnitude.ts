@@ -76,8 +76,8 @@ function ofCall({
   arguments: values,
 }: Extract<BoundExpression, { kind: 'aggregate' | 'call' }>): number | undefined {
   const [left, right] = values;
-  // NaN and infinity come from the operands that it names besides.
-  if (name === 'FINITE') return values.length === 1 ? 1024 : undefined;
+  // What is CHECKED may be NaN or infinite because an operand is.
+  if (name === 'FINITE') return 1024;
   if (bounded.has(name)) {
     // One bit for rounding; rounding to tens may add a digit.
     const most = greatest(name === 'IF' ? values.slice(1) : name === 'ROUND' ? values.slice(0, 1) : values);

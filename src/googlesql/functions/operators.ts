@@ -1,7 +1,7 @@
 import type { SqlPosition } from '../../base/errors.ts';
 import { type BoundCall, type BoundExpression, call } from '../tree/bound-tree.ts';
 import { concatenable } from '../tree/coercion.ts';
-import { isRepeatable } from '../tree/let-in.ts';
+import { isPlainConstant, isRepeatable } from '../tree/let-in.ts';
 import { invalidQuery } from '../tree/sql-error.ts';
 import { bindRow, row, rowsByName, unsupported, type Variant } from './function-row.ts';
 import { constantNumber, isAlwaysFinite, magnitude } from './magnitude.ts';
@@ -166,26 +166,40 @@ const isBareNull = (value: BoundExpression): boolean => value.kind === 'null' &&
  */
 export function finite(of: BoundExpression): BoundExpression {
   if ((magnitude(of) ?? Number.POSITIVE_INFINITY) <= 1023) return of;
-  const checked = stepsOf(of) > maxSteps ? checkOf('bq_finite_long($1)', [of]) : checkWithOperands(of);
+  const checked = stepsOf(of) > maxSteps ? call('FINITE', 'bq_finite_long($1)', [of], of.type) : checkOf(of);
   beforeChecks.set(checked, of);
   return checked;
 }
 
-/** Maximum operators of a calculation whose operands are looked at. */
-const maxSteps = 100;
+/** Maximum operators of a calculation whose operands are looked at, and of one that is repeated: DuckDB finds that they are equal. */
+const [maxSteps, maxRepeated] = [100, 8];
 
-function checkWithOperands(of: BoundExpression): BoundExpression {
-  const operands = [...operandsOf(of, new Set())].filter(operand => !isAlwaysFinite(operand));
-  const compound = operands.filter(operand => !isRepeatable(operand));
+function checkOf(of: BoundExpression): BoundExpression {
+  const operands = [...operandsOf(of, new Set())];
+  const unsure = operands.filter(operand => !isAlwaysFinite(operand));
+  const check = (template: string, values: readonly BoundExpression[]) =>
+    call(unsure.length > 0 ? 'CHECKED' : 'FINITE', template, values, of.type);
+  const areFinite = (placeOf: (operand: BoundExpression) => string) =>
+    unsure.map(operand => `isfinite(${placeOf(operand)})`).join(' and ') || 'true';
+  // DuckDB calculates what is constant even where no row asks for it, but not in a lambda.
+  if (stepsOf(of) <= maxRepeated && operands.every(isRepeatable) && !operands.every(isPlainConstant)) {
+    const placeOf = (operand: BoundExpression) => `\${${operands.indexOf(operand) + 1}}`;
+    return check(`bq_finite(${templateOf(of, placeOf)}, ${areFinite(placeOf)})`, operands);
+  }
+  const compound = unsure.filter(operand => !isRepeatable(operand));
   const names = new Map(compound.map(value => [value, { kind: 'named', type: value.type, value } as const]));
-  const areFinite = operands.map((_, i) => `isfinite(\${${i + 2}})`).join(' and ') || 'true';
-  const named = operands.map(operand => names.get(operand) ?? operand);
-  const body = checkOf(`bq_finite($1, ${areFinite})`, [withNames(of, names), ...named]);
+  const body = check(
+    `bq_finite($1, ${areFinite(operand => `\${${unsure.indexOf(operand) + 2}}`)})`,
+    [of, ...unsure].map(value => withNames(value, names)),
+  );
   return compound.length === 0 ? body : { kind: 'let', type: of.type, values: compound, body };
 }
 
-const checkOf = (template: string, values: readonly BoundExpression[]): BoundExpression =>
-  call('FINITE', template, values, values[0]!.type);
+/** The template of a whole calculation. */
+function templateOf(of: BoundExpression, placeOf: (operand: BoundExpression) => string): string {
+  if (!isArithmetic(of)) return placeOf(of);
+  return of.template.replace(/\$(\d)/g, (_, n) => templateOf(of.arguments[Number(n) - 1]!, placeOf));
+}
 
 /** What was checked, by its check: an operator around it checks all at once. */
 const beforeChecks = new WeakMap<BoundExpression, BoundExpression>();
