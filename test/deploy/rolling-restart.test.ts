@@ -9,7 +9,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { endWithProcess } from '../support/end-with-process.ts';
 import { type FleetGateway, startFleet, startGatewayProcess } from '../support/fleet.ts';
-import { freePort, type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import { freePort } from '../support/free-port.ts';
+import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
 
 /** The services of docker-compose.yml as plain processes: Redis with a password, two gateways over one DATA_DIR, a worker, nginx. */
 const perSecond = 500;

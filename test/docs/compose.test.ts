@@ -7,8 +7,8 @@ import { parse } from 'yaml';
 import { readScript } from '../../src/commands/run-script.ts';
 import { variables } from '../../src/composition/config.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
+import { freePort } from '../support/free-port.ts';
 import { openGateway } from '../support/open-gateway.ts';
-import { freePort } from '../support/redis-server.ts';
 
 const fileOf = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { endWithProcess } from '../support/end-with-process.ts';
-import { freePort } from '../support/redis-server.ts';
+import { freePort } from '../support/free-port.ts';
 import { emulatorBinary } from './emulator-binary.ts';
 
 export type Emulator = {

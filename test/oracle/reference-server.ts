@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { credentials, loadPackageDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
+import { freePort } from '../support/free-port.ts';
 import {
   type ReferenceType,
   type ReferenceValue,
@@ -64,16 +63,6 @@ export async function startReferenceServer(): Promise<ReferenceServer> {
       evaluate(call, languageOptions, sql, await catalogOf(input), input.parameters),
     stop: () => child.kill('SIGKILL'),
   };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (typeof address !== 'object' || !address) throw new Error('The probe has no port');
-  return address.port;
 }
 
 /** The protocol's library takes the module for its class of 64-bit integers in some runtimes; then digits are lost. */

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, type RedisLock, type RedisServer, startRedisServer } from './redis-server.ts';
+import { freePort } from './free-port.ts';
+import { type RedisLock, type RedisServer, startRedisServer } from './redis-server.ts';
 
 /** Three masters that share all slots. */
 export type RedisCluster = {

@@ -1,7 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, launchRedis, type RedisLock, type RedisServer, startRedisServer } from './redis-server.ts';
+import { freePort } from './free-port.ts';
+import { launchRedis, type RedisLock, type RedisServer, startRedisServer } from './redis-server.ts';
 
 /** A master, its replica, and the one Sentinel that watches them. */
 export type RedisSentinel = {

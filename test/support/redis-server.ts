@@ -2,11 +2,12 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import { endWithProcess } from './end-with-process.ts';
+import { freePort } from './free-port.ts';
 import type { TestCertificate } from './test-certificate.ts';
 
 /** A private Redis of the tests. */
@@ -151,16 +152,6 @@ async function works(command: string, args: readonly string[]): Promise<boolean>
   } catch {
     return false;
   }
-}
-
-/** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo; // it listens on TCP
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
 
 type Send = (line: string) => Promise<string>;
