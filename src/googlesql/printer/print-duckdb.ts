@@ -62,7 +62,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
   };
   const printer: Printer = {
     places: new Map(),
-    groupedFields: new Map(),
+    groupedValues: new Map(),
     impliedRelations: new Set(),
     usedSubsets: new Map(),
     usedTables: new Set(),

@@ -20,6 +20,8 @@ import { fillTemplate, isNumbered } from './templates.ts';
 /** Prints one bound expression. */
 export function printExpression(printer: Printer, expression: BoundExpression): string {
   printer.count();
+  const grouped = printer.groupedValues.size > 0 && printGroupedValue(printer, expression);
+  if (grouped) return grouped;
   if (expression.kind === 'subquery' && mayHaveMoreRows(expression))
     return printOnlyElement(printer, expression);
   if (printer.let && mustLift(printer, expression)) return printer.let.lift(expression);
@@ -36,15 +38,9 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
     case 'column':
       return printer.places.get(placeKey(expression.relation, expression.index))!;
     case 'field':
-      return groupedField(printer, expression) ?? `(${print(expression.of)}).${quoteName(expression.name)}`;
-    case 'struct': {
-      const { fields } = expression.type;
-      // Appended rather than joined: `join` would copy nested records at each level.
-      const values = expression.values.map(
-        (v, i) => `${quoteText(fieldName(fields[i]!.name, i))}: ${print(v)}`,
-      );
-      return `{${values.reduce((all, value) => `${all}, ${value}`)}}`;
-    }
+      return `(${print(expression.of)}).${quoteName(expression.name)}`;
+    case 'struct':
+      return printStruct(print, expression);
     case 'array':
       return printArray(print, expression);
     case 'element':
@@ -85,8 +81,10 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
   }
 }
 
-function groupedField({ groupedFields, keyOf }: Printer, field: BoundExpression): string | undefined {
-  return groupedFields.size > 0 ? groupedFields.get(keyOf(field)) : undefined;
+/** @returns undefined for what is no column of `groupedValues` */
+function printGroupedValue(printer: Printer, value: BoundExpression): string | undefined {
+  const place = printer.groupedValues.get(printer.keyOf(value));
+  return place && printer.let && isLifted(printer, place) ? printer.let.lift(value) : place;
 }
 
 function besideQuery(printer: Printer): Printer {
@@ -103,17 +101,23 @@ function mustLift(printer: Printer, expression: BoundExpression): boolean {
     case 'named':
       return !printer.let?.names.has(expression.value);
     case 'column':
-      return (
-        printer.liftsColumns ||
-        printer.readsOuterQuery(printer.places.get(placeKey(expression.relation, expression.index))!)
-      );
+      return isLifted(printer, printer.places.get(placeKey(expression.relation, expression.index))!);
     default:
       return false;
   }
 }
 
+/** Whether a column can't stand in a DuckDB lambda. */
+const isLifted = (printer: Printer, place: string) => printer.liftsColumns || printer.readsOuterQuery(place);
+
 type Print = (expression: BoundExpression) => string;
 type Node<Kind extends BoundExpression['kind']> = Extract<BoundExpression, { kind: Kind }>;
+
+function printStruct(print: Print, { type: { fields }, values }: Node<'struct'>): string {
+  // Appended rather than joined: `join` would copy nested records at each level.
+  const printed = values.map((value, i) => `${quoteText(fieldName(fields[i]!.name, i))}: ${print(value)}`);
+  return `{${printed.reduce((all, value) => `${all}, ${value}`)}}`;
+}
 
 /**
  * Values are bound as canonical texts, bytes in base64. DuckDB plans a statement when its values are bound, and also before that unless the

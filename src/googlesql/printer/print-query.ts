@@ -15,7 +15,13 @@ import { mayFailItself } from '../tree/may-fail.ts';
 import { isPath, pathsInSubqueries } from '../tree/query-reads.ts';
 import { startOfText } from '../tree/sql-error.ts';
 import { sameStorage } from '../tree/storage.ts';
-import { childrenOf, holdsAggregate, holdsAnyAggregate, isConstant } from '../tree/walk-bound-tree.ts';
+import {
+  childrenOf,
+  holdsAggregate,
+  holdsAnyAggregate,
+  holdsSubquery,
+  isConstant,
+} from '../tree/walk-bound-tree.ts';
 import { asCondition, conjunctsOf, printConjuncts } from './print-condition.ts';
 import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
 import { printOrderTerm } from './print-order-term.ts';
@@ -27,8 +33,8 @@ import { type OwnRow, type Printer, placeKey, subsetName } from './printer.ts';
  * saves a sort.
  */
 export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOrder: boolean }): string {
-  const groupedFields = new Map(outer.groupedFields);
-  const printer: Printer = { ...outer, groupedFields, own: undefined, isCondition: false };
+  const groupedValues = new Map(outer.groupedValues);
+  const printer: Printer = { ...outer, groupedValues, own: undefined, isCondition: false };
   const isSliced = query.limit !== undefined || query.offset !== undefined;
   const isWrapped = mustWrap(query);
   const moved = new Map<string, string>();
@@ -168,7 +174,7 @@ function printSelect(
   const added = outerColumnsOfWindows(printer, select, order);
   for (const { key } of added) moved.set(key, printer.places.get(key)!);
   const wider = rows && added.length > 0 ? closedFrom(printer, rows, added) : rows;
-  const source = wider && withGroupedFields(printer, select, wider, order);
+  const source = wider && withGroupedValues(printer, select, wider, order);
   const conditions = source?.filters ?? where;
   const own: OwnRow = {};
   const inside: Printer = { ...printer, own };
@@ -243,27 +249,44 @@ function printSelectFrom(printer: Printer, select: BoundSelect, from: BoundFrom)
   return source.sql || !needsScan ? source : closedFrom(printer, source);
 }
 
-/** Makes columns of grouped fields that a subquery names: see `Printer.groupedFields`. */
-function withGroupedFields(
+/** Makes columns of keys that DuckDB does not recognise where they are named again: see `Printer.groupedValues`. */
+function withGroupedValues(
   printer: Printer,
   { groupBy = [], items, having, qualify }: BoundSelect,
   source: PrintedFrom,
   order: readonly BoundExpression[],
 ): PrintedFrom {
-  const keys = new Map(
-    groupBy.flatMap(key => (key.kind === 'field' && isPath(key) ? [[printer.keyOf(key), key]] : [])),
-  );
-  if (keys.size === 0) return source;
+  const fields = keysBy(printer, groupBy, key => key.kind === 'field' && isPath(key));
+  const queries = keysBy(printer, groupBy, holdsSubquery);
   const read = new Set<number>();
-  for (const value of [...items, having, qualify, ...order])
-    for (const path of value ? pathsInSubqueries(value) : [])
+  const findQueries = (value: BoundExpression): void => {
+    if (queries.has(printer.keyOf(value))) read.add(printer.keyOf(value));
+    else childrenOf(value).forEach(findQueries);
+  };
+  const others = [having, qualify, ...order].filter(value => value !== undefined);
+  if (fields.size > 0) {
+    for (const path of [...items, ...others].flatMap(value => [...pathsInSubqueries(value)]))
       for (let at = path; at.kind === 'field'; at = at.of) read.add(printer.keyOf(at));
-  const named = [...keys].filter(([key]) => read.has(key));
+  }
+  if (queries.size > 0) {
+    // An item that is a key is written once: the key is its position.
+    const calculated = items.filter(item => !queries.has(printer.keyOf(item)));
+    [...calculated, ...others].forEach(findQueries);
+  }
+  const named = [...fields, ...queries].filter(([key]) => read.has(key));
   if (named.length === 0) return source;
-  const added = named.map(([key, field]) => ({ key: `key ${key}`, sql: printer.expression(printer, field) }));
+  const added = named.map(([key, value]) => ({ key: `key ${key}`, sql: printer.expression(printer, value) }));
   const closed = closedFrom(printer, source, added);
-  for (const [key] of named) printer.groupedFields.set(key, printer.places.get(`key ${key}`)!);
+  for (const [key] of named) printer.groupedValues.set(key, printer.places.get(`key ${key}`)!);
   return closed;
+}
+
+function keysBy(
+  { keyOf }: Printer,
+  keys: readonly BoundExpression[],
+  is: (key: BoundExpression) => boolean,
+): ReadonlyMap<number, BoundExpression> {
+  return new Map(keys.filter(is).map(key => [keyOf(key), key]));
 }
 
 /**
