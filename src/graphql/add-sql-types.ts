@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Column } from '../base/rows.ts';
-import { columnsBytes, type Rows } from './read-rows.ts';
+import { columnsBytes, type Row, type Rows, type RowText } from './read-rows.ts';
 import type { Builder, FieldContext } from './schema-builder.ts';
 
 /** Adds the types that hold rows of unknown shape: their columns with BigQuery's types, and the rows as JSON. */
@@ -27,7 +27,7 @@ export function addSqlTypes(builder: Builder) {
       }),
     }),
   });
-  const result = builder.objectRef<Rows>('SqlResult');
+  const result = builder.objectRef<Rows<Row | RowText>>('SqlResult');
   result.implement({
     description: "Rows of a caller's own SQL.",
     fields: t => ({

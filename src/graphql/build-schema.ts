@@ -7,6 +7,7 @@ import { enumTypeName } from '../endpoints/graphql-names.ts';
 import { graphqlName, graphqlTypeName, sqlFieldName } from '../endpoints/names.ts';
 import { describeParameter } from '../endpoints/parameters/describe-parameter.ts';
 import { scalarTypeOf } from '../endpoints/parameters/read-parameter.ts';
+import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { addSqlTypes } from './add-sql-types.ts';
 import { type Row, type Rows, rowConverter } from './read-rows.ts';
 import { type Builder, createSchemaBuilder, type FieldContext } from './schema-builder.ts';
@@ -68,7 +69,12 @@ function addRowsField(builder: Builder, endpoint: EndpointDefinition, types: rea
           : {}),
       },
       resolve: async (_root, args: Arguments, context, info) =>
-        listRows(endpoint, await loadRows(endpoint, args, context, info), context, info),
+        listRows(
+          endpoint,
+          await context.loadRows(endpoint, parametersOf(endpoint, args), String(info.path.key)),
+          context,
+          info,
+        ),
     }),
   );
 }
@@ -92,7 +98,8 @@ function addSqlField(
           description: 'One SELECT in BigQuery SQL; it replaces the saved final statement.',
         }),
       },
-      resolve: (_root, args: Arguments, context, info) => loadRows(endpoint, args, context, info),
+      resolve: (_root, args: Arguments, context, info) =>
+        context.loadRowTexts(endpoint, parametersOf(endpoint, args), String(info.path.key)),
     }),
   );
 }
@@ -114,16 +121,9 @@ function parameterArguments<Arg>(
   );
 }
 
-function loadRows(
-  endpoint: EndpointDefinition,
-  args: Arguments,
-  context: FieldContext,
-  info: GraphQLResolveInfo,
-): Promise<Rows> {
-  const parameters = Object.fromEntries(
-    endpoint.parameters.map(({ name }) => [name, args[graphqlName(name)]]),
-  );
-  return context.loadRows(endpoint, { ...parameters, sql: args.sql }, String(info.path.key));
+function parametersOf(endpoint: EndpointDefinition, args: Arguments): RawParameters {
+  const parameters = endpoint.parameters.map(({ name }) => [name, args[graphqlName(name)]]);
+  return { ...Object.fromEntries(parameters), sql: args.sql };
 }
 
 /** Lists the rows of a field. A caller's SQL may leave columns out, or give them other types; selecting one of those is an error of the whole field. */

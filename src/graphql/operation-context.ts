@@ -11,7 +11,7 @@ import { type Redaction, redactionOfMessages } from '../pipeline/representation.
 import { type Answer, type PipelineDeps, runEndpoint } from '../pipeline/run-endpoint.ts';
 import type { OperationBudget } from './operation-budget.ts';
 import { boundedList } from './operation-budget.ts';
-import { type Rows, readRows } from './read-rows.ts';
+import { readRows, readRowTexts } from './read-rows.ts';
 import type { FieldContext } from './schema-builder.ts';
 
 /** The request of an operation: read and authenticated once for all fields. */
@@ -73,18 +73,15 @@ export function openContext(
       signal,
       runQuery,
     });
-    const { columns, body } = answer;
-    budget.addRows(body.length);
+    budget.addRows(answer.body.length);
     await budget.enterIfLarge(signal);
-    const rows: Rows = { columns, bytes: body.length, rows: await readRows(body, budget.turns) };
-    return { answer, rows };
+    return answer;
   };
-  type Loaded = Awaited<ReturnType<typeof load>>;
-  const loader = new DataLoader<Key, Loaded, string>(keys => loadTogether(keys), {
+  const loader = new DataLoader<Key, Answer, string>(keys => loadTogether(keys), {
     cacheKeyFn: ({ definition, parameters }) => JSON.stringify([definition.name, parameters]),
   });
   /** Loads several fields. Those that miss the cache share one run if their saved query has a batch form. */
-  async function loadTogether(keys: readonly Key[]): Promise<(Loaded | GatewayError)[]> {
+  async function loadTogether(keys: readonly Key[]): Promise<(Answer | GatewayError)[]> {
     if (keys.length === 1) return [await load(keys[0]!, pipeline.runQuery).catch(toGatewayError)];
     const batch = openBatch(pipeline.runStatement, keys.length, batchTimeoutMs);
     return Promise.all(
@@ -96,19 +93,34 @@ export function openContext(
   }
 
   const fieldAnswers: FieldAnswer[] = [];
-  const loadRows = async (
-    definition: EndpointDefinition,
-    parameters: RawParameters,
-    path: string,
-  ): Promise<Rows> => {
-    const { answer, rows } = await loader.load({ definition, parameters });
+  const loadAnswer = async (...[definition, parameters, path]: Parameters<FieldContext['loadRows']>) => {
+    const answer = await loader.load({ definition, parameters });
     fieldAnswers.push({ path, answer });
-    return rows;
+    return answer;
+  };
+  const readOnce = readEachOnce(body => readRows(body, budget.turns));
+  const loadRows: FieldContext['loadRows'] = async (...field) => {
+    const { columns, body } = await loadAnswer(...field);
+    return { columns, bytes: body.length, rows: await readOnce(body) };
+  };
+  const loadRowTexts: FieldContext['loadRowTexts'] = async (...field) => {
+    const { columns, body } = await loadAnswer(...field);
+    return { columns, bytes: body.length, rows: await readRowTexts(body, budget.turns) };
   };
   const list: FieldContext['list'] = (items, info, options) =>
     boundedList(budget, items, info, { signal, ...options });
   const redact = redactionOfMessages(pipeline.redactKinds, headers, caller);
-  return { requestId, caller, budget, redact, output: {}, fieldAnswers, loadRows, list };
+  return { requestId, caller, budget, redact, output: {}, fieldAnswers, loadRows, loadRowTexts, list };
+}
+
+/** Equal fields of an operation have one body, which is read once. */
+function readEachOnce<T>(read: (body: Buffer) => Promise<T>): (body: Buffer) => Promise<T> {
+  const known = new Map<Buffer, Promise<T>>();
+  return body => {
+    const found = known.get(body) ?? read(body);
+    known.set(body, found);
+    return found;
+  };
 }
 
 /** The `extensions` of a result: the request's id, and for each field where its rows came from, their age, whether some were cut off, and what they cost. */

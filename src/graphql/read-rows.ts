@@ -1,7 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import { formatTimestamp } from '../base/format-timestamp.ts';
 import { keptDigits, mayHaveBigInteger, objectEnd, parseExactJson } from '../base/json.ts';
-
 import type { Column, ColumnType } from '../base/rows.ts';
 import type { Turns } from '../base/turns.ts';
 
@@ -9,17 +8,31 @@ import type { Turns } from '../base/turns.ts';
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The rows of an answer in the wire form of REST (contract 2.12), integers exact at any size, and their columns. */
-export type Rows = {
+export type Rows<Item = Row> = {
   readonly columns: readonly Column[];
-  readonly rows: readonly Row[];
+  readonly rows: readonly Item[];
   /** Bytes of the rows in the wire form. */
   readonly bytes: number;
 };
 
+/** A row that is written as it came, without being parsed. */
+export class RowText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** For writers that know nothing of this class. */
+  toJSON(): unknown {
+    return parseExactJson(this.text);
+  }
+}
+
 /** Longer bodies are parsed row by row. */
 const maxUnslicedBytes = 64 * 1024;
 
-/** Maximum bytes of one row, which is parsed in one piece; and of one with exact integers, which takes ten times as long. Documented in `docs/graphql.md`. */
+/** Maximum bytes of one row that is parsed, in one piece; and of one with exact integers, which takes ten times as long. Documented in `docs/graphql.md`. */
 const maxRowBytes = 1024 * 1024;
 const maxExactRowBytes = 256 * 1024;
 
@@ -29,15 +42,31 @@ const openingBrace = 0x7b;
  * Reads the rows of a REST body `{"result":[…]}`.
  * @throws GatewayError `result_too_large` for a row over the limit
  */
-export async function readRows(body: Buffer, turns: Turns): Promise<Row[]> {
-  if (body.length <= maxUnslicedBytes) {
-    return (parseExactJson(body.toString()) as { result: Row[] }).result; // our own rendering
-  }
-  const rows: Row[] = [];
+export async function readRows(body: Buffer, turns: Turns): Promise<readonly Row[]> {
+  return body.length <= maxUnslicedBytes ? parseRows(body) : eachRow(body, turns, parseRow);
+}
+
+/** Reads the rows of a REST body `{"result":[…]}` whose fields nobody reads; those of a long body stay texts. */
+export async function readRowTexts(body: Buffer, turns: Turns): Promise<readonly (Row | RowText)[]> {
+  return body.length <= maxUnslicedBytes
+    ? parseRows(body)
+    : eachRow(body, turns, (json, start, end) => new RowText(json.toString('utf8', start, end)));
+}
+
+function parseRows(body: Buffer): readonly Row[] {
+  return (parseExactJson(body.toString()) as { result: Row[] }).result; // our own rendering
+}
+
+async function eachRow<Item>(
+  body: Buffer,
+  turns: Turns,
+  read: (body: Buffer, start: number, end: number) => Item,
+): Promise<readonly Item[]> {
+  const rows: Item[] = [];
   let at = body.indexOf('[') + 1;
   while (body[at] === openingBrace) {
     const end = objectEnd(body, at);
-    rows.push(parseRow(body, at, end));
+    rows.push(read(body, at, end));
     while (turns.isOver()) await turns.next();
     // A comma or the closing bracket follows a row.
     at = end + 1;

@@ -1,6 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import { keptDigits } from '../base/json.ts';
 import type { OperationBudget } from './operation-budget.ts';
+import { RowText } from './read-rows.ts';
 
 /** Levels that are written member by member: data, field, list of rows, row. Values below are written in one piece. */
 const maxDepth = 4;
@@ -57,6 +58,7 @@ function isContainer(value: unknown): value is object {
 }
 
 function stringify(value: unknown): string {
+  if (value instanceof RowText) return value.text;
   try {
     return JSON.stringify(value) ?? 'null';
   } catch (thrown) {

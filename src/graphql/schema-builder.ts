@@ -3,12 +3,14 @@ import { type GraphQLResolveInfo, Kind } from 'graphql';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import type { ListOptions } from './operation-budget.ts';
-import type { Rows } from './read-rows.ts';
+import type { Row, Rows, RowText } from './read-rows.ts';
 
 /** What the fields of an operation need to answer. */
 export type FieldContext = {
   /** The rows of one endpoint for one set of parameters. */
-  readonly loadRows: (endpoint: EndpointDefinition, parameters: RawParameters, path: string) => Promise<Rows>;
+  readonly loadRows: LoadRows<Rows>;
+  /** The same for a field whose rows are written whole. */
+  readonly loadRowTexts: LoadRows<Rows<Row | RowText>>;
   /** The items of a list field, within the operation's budget; every list is resolved by it. */
   readonly list: <From, To>(
     items: readonly From[],
@@ -16,6 +18,12 @@ export type FieldContext = {
     options: ListOptions<From, To>,
   ) => Promise<readonly To[]>;
 };
+
+type LoadRows<Loaded> = (
+  endpoint: EndpointDefinition,
+  parameters: RawParameters,
+  path: string,
+) => Promise<Loaded>;
 
 type Scalar<T> = { Input: T; Output: T };
 

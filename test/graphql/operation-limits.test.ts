@@ -96,10 +96,26 @@ describe('the size of a result is bounded while it executes', () => {
       { logsAll: null },
       expect.objectContaining({ code: 'result_too_large' }),
     ]);
-    const exact = await ask('query ($sql: String!) { logsAllSql(project: "ours", sql: $sql) { rows } }', {
-      sql: 'select generate_array(9007199254740993, 9007199254740993 + 20000) as n',
+    const exact = await ask('query ($sql: String!) { logsAll(project: "ours", sql: $sql) { metadata } }', {
+      sql: 'select generate_array(9007199254740993, 9007199254740993 + 20000) as metadata',
     });
     expect(error(exact.body)).toMatchObject({ message: expect.stringContaining('integers beyond 2^53') });
+  });
+
+  test.each([
+    ['a long row', `array_to_string(array(select repeat('"ä', 300000) from unnest([1, 2, 3])), '')`, 1],
+    ['integers beyond 2^53', 'generate_array(9007199254740993, 9007199254740993 + 20000)', 1],
+    ['many rows', String.raw`repeat('\n€', 300)`, 900],
+  ])('rows as JSON are those of REST, and none is too long: %s', async (_, value, count) => {
+    const sql = `select ${value} as v, n, json '{"a":null}' as j from unnest(generate_array(1, ${count})) n order by n`;
+    const document =
+      'query ($sql: String!) { logsAllSql(project: "ours", sql: $sql) { rows columns { name } } }';
+    const [{ text, body }, rest] = await Promise.all([
+      ask(document, { sql }),
+      gateway.get(`/api/endpoints/query/logs.all?project=ours&sql=${encodeURIComponent(sql)}`),
+    ]);
+    expect(body.data.logsAllSql.rows).toHaveLength(count);
+    expect(text).toContain(`"rows":${rest.text.slice('{"result":'.length, -1)},"columns":[{"name":"v"}`);
   });
 
   test('what is within the limits is answered whole, as in one piece', async () => {
