@@ -5,8 +5,10 @@ import type { RunOptions } from './engine.ts';
 /** A semaphore that is fair to callers: a bounded number of queries runs at the same time, however many one caller sends. */
 export type FairQueue = {
   /**
-   * Waits for a free permit. Among callers with queries waiting, the one with the fewest running is next; among equals, the one
-   * whose turn was longest ago. Each caller's own queries run in the order of the calls.
+   * Waits for a free permit. Among callers with queries waiting, the one that has held permits for the least time is next, as in
+   * start-time fair queueing (Goyal, Vin and Cheng, 1996): who was away begins like the caller whose turn it last was. Among equals
+   * it is the one with the fewest running queries, then the one whose turn was longest ago. Each caller's own queries run in the order
+   * of the calls.
    *
    * The last free permit is kept for a caller that runs nothing: a running query cannot be paused, so without it a newcomer
    * would wait for the end of somebody's long query. Background queries come after all callers and leave that permit free too;
@@ -33,6 +35,8 @@ export type FairQueueOptions = {
   readonly maxWaiting: number;
   /** Maximum number of waiting queries of one caller. */
   readonly maxWaitingPerCaller: number;
+  /** Milliseconds of a clock that never goes back. Default `performance.now`. */
+  readonly now?: () => number;
 };
 
 /** The queries of one caller, or those of the background. Forgotten as soon as there are none. */
@@ -40,6 +44,8 @@ type Lane = {
   /** Absent for the background. */
   readonly caller?: string;
   running: number;
+  /** Milliseconds for which it held permits, less the present time for each that it holds: `usedMs` adds that again. */
+  endedMs: number;
   readonly waiting: Set<Waiting>;
   /** When this lane last started a query or began to wait, as a sequence number. */
   turn: number;
@@ -52,13 +58,19 @@ type State = {
   readonly options: FairQueueOptions;
   readonly callers: Map<string, Lane>;
   readonly background: Lane;
+  readonly now: () => number;
   free: number;
+  /** What the caller had used whose query was the last to start (virtual time): a caller that was away begins with that. */
+  virtualMs: number;
   /** Queries of all callers that wait. */
   callersWaiting: number;
   /** Starts of callers' queries in a row while a background query waits. */
   ahead: number;
   sequence: number;
 };
+
+/** Milliseconds of permits that others have first, at most, after a caller had more than they while there was room. */
+const maxDebtMs = 5000;
 
 /** After this many starts of callers' queries in a row, a waiting background query is next. */
 const maxAhead = 8;
@@ -69,7 +81,9 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     options,
     callers: new Map(),
     background: openLane(),
+    now: options.now ?? (() => performance.now()),
     free: options.permits,
+    virtualMs: 0,
     callersWaiting: 0,
     ahead: 0,
     sequence: 0,
@@ -100,15 +114,26 @@ function mayStart({ options, background, free, ahead }: State, lane: Lane): bool
   return free > (options.permits > 1 && leavesLastPermit ? 1 : 0);
 }
 
+/** Milliseconds of permits that a lane has had. */
+function usedMs(lane: Lane, nowMs: number): number {
+  return lane.endedMs + lane.running * nowMs;
+}
+
 function start(state: State, lane: Lane): () => void {
+  const startedMs = state.now();
+  const isCaller = lane !== state.background;
+  if (isCaller) state.virtualMs = Math.max(state.virtualMs, usedMs(lane, startedMs));
   state.free--;
   lane.running++;
+  lane.endedMs -= startedMs;
   lane.turn = ++state.sequence;
-  const isAhead = lane !== state.background && state.background.waiting.size > 0;
-  state.ahead = isAhead ? state.ahead + 1 : 0;
+  state.ahead = isCaller && state.background.waiting.size > 0 ? state.ahead + 1 : 0;
   return () => {
     state.free++;
     lane.running--;
+    const endedMs = state.now();
+    lane.endedMs += endedMs;
+    lane.endedMs -= Math.max(0, usedMs(lane, endedMs) - state.virtualMs - maxDebtMs);
     forgetIfIdle(state, lane);
     startWaiting(state);
   };
@@ -124,19 +149,21 @@ function startWaiting(state: State): void {
 /** The lane whose first waiting query starts now; undefined if none may. */
 function nextLane(state: State): Lane | undefined {
   const { background, ahead, callers } = state;
+  const nowMs = state.now();
   const isBackgroundReady = background.waiting.size > 0 && mayStart(state, background);
   if (isBackgroundReady && ahead >= maxAhead) return background;
   let next: Lane | undefined;
   for (const lane of callers.values()) {
-    if (lane.waiting.size > 0 && (!next || goesBefore(lane, next))) next = lane;
+    const isReady = lane.waiting.size > 0 && mayStart(state, lane);
+    if (isReady && (!next || goesBefore(lane, next, nowMs))) next = lane;
   }
-  // If the caller with the fewest running queries may not start one, no other may.
-  if (next) return mayStart(state, next) ? next : undefined;
-  return isBackgroundReady ? background : undefined;
+  if (next) return next;
+  return isBackgroundReady && state.callersWaiting === 0 ? background : undefined;
 }
 
-function goesBefore(one: Lane, other: Lane): boolean {
-  return one.running === other.running ? one.turn < other.turn : one.running < other.running;
+function goesBefore(one: Lane, other: Lane, nowMs: number): boolean {
+  const aheadMs = usedMs(other, nowMs) - usedMs(one, nowMs);
+  return (aheadMs || other.running - one.running || other.turn - one.turn) > 0;
 }
 
 function checkRoom({ options, background, callersWaiting, free }: State, lane: Lane): void {
@@ -186,7 +213,10 @@ function wait(
     reject(signal.reason);
   };
   const enter = (lane: Lane) => {
-    if (lane.waiting.size === 0) lane.turn = ++state.sequence;
+    if (lane.waiting.size === 0) {
+      lane.turn = ++state.sequence;
+      lane.endedMs += Math.max(0, state.virtualMs - usedMs(lane, state.now()));
+    }
     lane.waiting.add(begin);
     lanes.add(lane);
   };
@@ -206,7 +236,7 @@ function wait(
 }
 
 function openLane(caller?: string): Lane {
-  return { ...(caller === undefined ? {} : { caller }), running: 0, waiting: new Set(), turn: 0 };
+  return { ...(caller === undefined ? {} : { caller }), running: 0, endedMs: 0, waiting: new Set(), turn: 0 };
 }
 
 function laneOf({ callers }: State, caller: string): Lane {

@@ -5,16 +5,23 @@ import { createFairQueue, type FairQueueOptions } from '../../src/engine/fair-qu
 
 const never = new AbortController().signal;
 
-/** A queue whose starts are written down, each by the name of what started. */
+/** A queue whose starts are written down, each by the name of what started. Its clock stands still unless a test sets it. */
 function openQueue(options: Partial<FairQueueOptions> = {}) {
-  const queue = createFairQueue({ permits: 1, maxWaiting: 100, maxWaitingPerCaller: 100, ...options });
+  const clock = { ms: 0 };
+  const queue = createFairQueue({
+    permits: 1,
+    maxWaiting: 100,
+    maxWaitingPerCaller: 100,
+    now: () => clock.ms,
+    ...options,
+  });
   const started: string[] = [];
   const take = async (name: string, priority: 'interactive' | 'background' = 'interactive') => {
     const release = await queue.take(never, { caller: name.split(' ')[0]!, priority });
     started.push(name);
     return release;
   };
-  return { queue, started, take };
+  return { queue, started, take, clock };
 }
 
 test("one caller's queries beyond the free permits wait, and run in the order they came", async () => {
@@ -34,6 +41,92 @@ test('contract 11.1: callers take turns, however many queries each of them has w
   release();
   await Promise.all(queued);
   expect(started).toEqual(['a 1', 'a 2', 'b 1', 'c 1', 'a 3', 'b 2', 'a 4']);
+});
+
+/** Callers who always have the same number of queries in the queue, of a length of their own. */
+type Load = { readonly caller: string; readonly queries: number; readonly ms: number };
+
+/** Plays loads for so many milliseconds. @returns for each caller the milliseconds of permits that it had, and its longest wait */
+async function play(loads: readonly Load[], { permits = 4, forMs = 20_000 } = {}) {
+  const { queue, clock } = openQueue({ permits });
+  const ends: { readonly atMs: number; readonly end: () => void }[] = [];
+  const had = Object.fromEntries(loads.map(({ caller }) => [caller, { usedMs: 0, longestMs: 0 }]));
+  const ask = async (load: Load): Promise<void> => {
+    const sinceMs = clock.ms;
+    const release = await queue.take(never, { caller: load.caller });
+    const own = had[load.caller]!;
+    own.longestMs = Math.max(own.longestMs, clock.ms - sinceMs);
+    const startMs = clock.ms;
+    const end = () => {
+      own.usedMs += clock.ms - startMs;
+      release();
+      void ask(load);
+    };
+    ends.push({ atMs: clock.ms + load.ms, end });
+  };
+  for (const load of loads) for (let n = 0; n < load.queries; n++) void ask(load);
+  await new Promise(setImmediate);
+  while (clock.ms < forMs) {
+    ends.sort((one, other) => one.atMs - other.atMs);
+    const next = ends.shift()!;
+    clock.ms = next.atMs;
+    next.end();
+    await new Promise(setImmediate);
+  }
+  return had;
+}
+
+test('contract 11.1: callers of short queries and of long ones have the same time of permits', async () => {
+  const had = await play([
+    { caller: 'long', queries: 8, ms: 700 },
+    { caller: 'short', queries: 9, ms: 20 },
+  ]);
+  const [long, short] = [had.long!, had.short!];
+  expect(short.usedMs / long.usedMs).toBeGreaterThan(0.8);
+  expect(short.usedMs / long.usedMs).toBeLessThan(1.25);
+  // Two permits at least for nine queries, but for the time until one of three long ones has ended.
+  expect(short.longestMs).toBeLessThan(200);
+});
+
+test('whatever others have used, a caller waits no longer than its share and one query of each', async () => {
+  const others = ['a', 'b', 'c'].map(caller => ({ caller, queries: 6, ms: 100 }));
+  const had = await play([...others, { caller: 'single', queries: 1, ms: 100 }]);
+  expect(had.single!.longestMs).toBeLessThanOrEqual(400);
+});
+
+test('who comes back has no advantage of having been away', async () => {
+  const { take, started, clock } = openQueue();
+  for (const name of ['a 1', 'a 2', 'a 3']) {
+    const release = await take(name);
+    clock.ms += 100;
+    release();
+  }
+  const release = await take('b 1');
+  const queued = ['b 2', 'a 4', 'b 3', 'a 5'].map(async name => {
+    const end = await take(name);
+    clock.ms += 100;
+    end();
+  });
+  clock.ms += 100;
+  release();
+  await Promise.all(queued);
+  expect(started.slice(3)).toEqual(['b 1', 'a 4', 'b 2', 'a 5', 'b 3']);
+});
+
+test('what a caller used while there was room holds it up for five seconds of permits at most', async () => {
+  const { take, started, clock } = openQueue();
+  const release = await take('a 1');
+  const queued: Promise<unknown>[] = [];
+  const next = async (name: string) => {
+    const end = await take(name);
+    clock.ms += 1000;
+    end();
+  };
+  queued.push(next('a 2'), ...Array.from({ length: 9 }, (_, n) => next(`b ${n + 1}`)));
+  clock.ms += 60_000;
+  release();
+  await Promise.all(queued);
+  expect(started.indexOf('a 2')).toBe(6);
 });
 
 test('the caller who runs least is next', async () => {
@@ -173,7 +266,7 @@ type Query = {
 
 test('whatever arrives, leaves and ends: permits are never lost or exceeded, shares hold, and nobody starves', async () => {
   const run = async (options: FairQueueOptions, script: readonly Step[]) => {
-    const queue = createFairQueue(options);
+    const queue = createFairQueue({ ...options, now: () => 0 });
     const queries: Query[] = [];
     const inState = (state: Query['state'], of?: string) =>
       queries.filter(query => query.state === state && (of === undefined || query.caller === of));
