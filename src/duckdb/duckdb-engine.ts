@@ -335,6 +335,7 @@ function engineSettings(options: DuckDbEngineOptions): EngineSettings {
     memoryLimitMb,
     // DuckDB's own limit does not cover lists and strings, and Node holds a result twice while passing it on.
     residentLimitMb: Math.round(memoryLimitMb * 1.5) + 512,
+    keptLimitMb: 128,
     spillLimitMb: memoryLimitMb * 4,
     aliveMs: options.aliveMs ?? 1000,
     maxResultBytes: options.maxResultBytes ?? defaultMaxResultBytes,

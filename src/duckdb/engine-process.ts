@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { availableParallelism } from 'node:os';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import {
   type DuckDBConnection,
   DuckDBInstance,
@@ -56,6 +57,9 @@ const attachedName = 'data';
 const columnsSql = `SELECT md5(string_agg(concat_ws(' ', table_name, column_name, data_type), ',' ORDER BY table_name, column_index))
   FROM duckdb_columns() WHERE database_name = '${attachedName}'`;
 
+/** Milliseconds without a run after which free memory is released. */
+const restMs = 1000;
+
 /** Milliseconds between two checks which file is current. */
 const followMs = 200;
 
@@ -93,10 +97,22 @@ async function open(): Promise<void> {
     if (!current && views.tables.length === 0) statements.prepareNext();
   };
   const residentBytes = process.memoryUsage.rss;
-  const memory = watchKeptMemory({ residentBytes, blockBytes: () => blockBytes(connection) });
+  const memory = watchKeptMemory({
+    maxBytes: settings.keptLimitMb * 1024 * 1024,
+    residentBytes,
+    blockBytes: () => blockBytes(connection),
+    release: () => releaseMemory(connection),
+  });
   const work: Work = { connection, reader, statements, memory };
+  let resting: NodeJS.Timeout | undefined;
+  const restLater = () => {
+    clearTimeout(resting);
+    resting = setTimeout(() => {
+      if (!current) memory.rest().catch(fail);
+    }, restMs);
+  };
   process.on('message', (command: EngineCommand) => {
-    if (command.type === 'run') void run(work, command).then(prepareNext);
+    if (command.type === 'run') void run(work, command).then(prepareNext).then(restLater);
     else interrupt(connection, command.id);
   });
   // The gateway is gone. A normal exit would wait for running queries.
@@ -153,7 +169,7 @@ function createReader(connection: DuckDBConnection, views: SourceViews, statemen
       } catch (error) {
         // A first start writes into the only file; later, the file may have just ceased to be current.
         if (!isHeldElsewhere(error) || performance.now() > giveUpMs) throw error;
-        await setTimeout(50);
+        await delay(50);
         continue;
       }
       attached = next.version;
@@ -232,6 +248,8 @@ async function answer(
 
 let hasOneThread = false;
 
+const ownThreads = () => (hasOneThread ? 'SET threads = 1' : 'RESET threads');
+
 /** Sets the number of threads: one for each statement if more run than there are processors, since several cost more processor time (decision 135). */
 async function shareProcessors(
   connection: DuckDBConnection,
@@ -240,8 +258,14 @@ async function shareProcessors(
 ): Promise<void> {
   if (isCrowded === hasOneThread) return;
   await statements.drop();
-  await connection.run(isCrowded ? 'SET threads = 1' : 'RESET threads');
   hasOneThread = isCrowded;
+  await connection.run(ownThreads());
+}
+
+/** When the number of threads changes, DuckDB has its allocator flush, which no statement does by itself. */
+async function releaseMemory(connection: DuckDBConnection): Promise<void> {
+  await connection.run(`SET threads = ${availableParallelism() + 1}`);
+  await connection.run(ownThreads());
 }
 
 function failureOf(error: unknown) {

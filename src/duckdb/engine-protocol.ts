@@ -16,6 +16,8 @@ export type EngineSettings = {
   readonly memoryLimitMb: number;
   /** Megabytes of resident memory at which the process is killed: lists and strings escape DuckDB's own limit. */
   readonly residentLimitMb: number;
+  /** Megabytes that runs may leave behind; a process that keeps more is replaced. */
+  readonly keptLimitMb: number;
   /** Maximum megabytes of disk to which one query may spill. */
   readonly spillLimitMb: number;
   /** Milliseconds between two heartbeats. */

@@ -1,10 +1,12 @@
-/** Bytes that runs may leave behind. */
-const maxKeptBytes = 128 * 1024 * 1024;
-
 /** Change in bytes since DuckDB last reported only blocks, below which it is not asked again. */
 const noticedBytes = 8 * 1024 * 1024;
 
-export type MemoryReadings = {
+/** Growth in bytes since the first run from which an idle process releases what is free. */
+const restingBytes = 32 * 1024 * 1024;
+
+export type KeptMemoryOptions = {
+  /** Bytes that runs may leave behind. */
+  readonly maxBytes: number;
   /** Resident bytes of the process. */
   readonly residentBytes: () => number;
   /**
@@ -12,36 +14,59 @@ export type MemoryReadings = {
    * for it.
    */
   readonly blockBytes: () => Promise<number>;
+  /** Has DuckDB's allocator give back to the system what is free, which takes milliseconds. */
+  readonly release: () => Promise<void>;
 };
 
 /**
- * Memory that runs leave behind in a process. After some of them, mostly failed ones, DuckDB and malloc keep hundreds of megabytes, and
- * nothing makes them release it.
+ * Memory that runs leave behind in a process. DuckDB's allocator keeps what is free for the next run; after some runs, mostly failed ones,
+ * DuckDB keeps hundreds of megabytes that nothing makes it release.
  */
 export type KeptMemory = {
-  /** Whether much more memory is resident than before the first run, not counting blocks. A failure to ask counts as much memory. */
+  /**
+   * Whether much more memory is resident than before the first run, not counting blocks, even when what is free has been released. A
+   * failure to find out counts as much memory.
+   */
   isMuch(options: { readonly hasFailed: boolean }): Promise<boolean>;
+  /** Releases what is free, if it may be worth it; for a process without a run. */
+  rest(): Promise<void>;
 };
 
 /** Starts to watch memory, before the first run. */
-export function watchKeptMemory({ residentBytes, blockBytes }: MemoryReadings): KeptMemory {
+export function watchKeptMemory({
+  maxBytes,
+  residentBytes,
+  blockBytes,
+  release,
+}: KeptMemoryOptions): KeptMemory {
   const readyBytes = residentBytes();
-  /** Growth of the process when it was last found to be only blocks. */
+  const grown = () => residentBytes() - readyBytes;
+  /** Growth of the process when it was last found not to be much. */
   let fineBytes = 0;
+  /** Growth of the process after it last rested. */
+  let restedBytes = 0;
   return {
     async isMuch({ hasFailed }) {
-      const grownBytes = residentBytes() - readyBytes;
+      const grownBytes = grown();
       // Memory that a failed run has left may have replaced blocks.
       const isAsBefore = !hasFailed && Math.abs(grownBytes - fineBytes) < noticedBytes;
-      if (grownBytes < maxKeptBytes || isAsBefore) return false;
+      if (grownBytes < maxBytes || isAsBefore) return false;
       try {
-        if (grownBytes - (await blockBytes()) > maxKeptBytes) return true;
-        fineBytes = grownBytes;
+        const mostBytes = (await blockBytes()) + maxBytes;
+        if (grownBytes > mostBytes) await release();
+        const leftBytes = grown();
+        if (leftBytes > mostBytes) return true;
+        fineBytes = leftBytes;
         return false;
       } catch {
         // A late interrupt, or not enough memory even for this.
         return true;
       }
+    },
+    async rest() {
+      if (grown() < Math.max(restingBytes, restedBytes + noticedBytes)) return;
+      await release();
+      restedBytes = grown();
     },
   };
 }

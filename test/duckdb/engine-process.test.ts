@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -151,6 +152,24 @@ test('after a statement that was interrupted, memory is what it was', async () =
   run.interrupt();
   await expect(run.result).rejects.toThrow(/interrupt/i);
   expect(await rows(child, held)).toEqual(before);
+});
+
+/** Takes some 100 MB, of which nothing is needed when it ends. */
+const list = `SELECT len(list({a: x, s: repeat('x', 100) || x}))::VARCHAR FROM range(400000) t(x)`;
+
+test('contract 11.5: what statements leave to the allocator wears no process out, and an idle one gives it back', async () => {
+  const child = await startChild();
+  const anonymousMb = () => {
+    const [, kilobytes] = /RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+    return Number(kilobytes) / 1024;
+  };
+  const readyMb = anonymousMb();
+  for (let run = 0; run < 6 || anonymousMb() < readyMb + 64; run++) {
+    expect(await rows(child, list)).toEqual([400_000]);
+    expect(child.isWorn).toBe(false);
+  }
+  await expect.poll(anonymousMb, { timeout: 5000 }).toBeLessThan(readyMb + 32);
+  expect(await rows(child, list)).toEqual([400_000]);
 });
 
 test('a result beyond the limit is refused', async () => {

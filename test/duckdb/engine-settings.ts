@@ -8,6 +8,7 @@ export function engineSettings(databasePath: string): EngineSettings {
     macros: [],
     memoryLimitMb: 256,
     residentLimitMb: 4096,
+    keptLimitMb: 128,
     spillLimitMb: 1000,
     aliveMs: 1000,
     maxResultBytes: 1_000_000,

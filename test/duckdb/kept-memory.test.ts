@@ -5,20 +5,30 @@ const mb = 1024 * 1024;
 
 /** A process that had 100 MB before its first run. */
 function openMemory() {
-  const now = { residentMb: 100, blocksMb: 0, asked: 0 };
+  const now = { residentMb: 100, blocksMb: 0, freeMb: 0, asked: 0, releases: 0 };
   const memory = watchKeptMemory({
+    maxBytes: 128 * mb,
     residentBytes: () => now.residentMb * mb,
     blockBytes: async () => {
       now.asked++;
       if (now.blocksMb < 0) throw new Error('Out of Memory');
       return now.blocksMb * mb;
     },
+    async release() {
+      now.releases++;
+      now.residentMb -= now.freeMb;
+    },
   });
-  const after = (residentMb: number, blocksMb: number, hasFailed = false) => {
-    Object.assign(now, { residentMb, blocksMb });
+  const after = (residentMb: number, blocksMb: number, hasFailed = false, freeMb = 0) => {
+    Object.assign(now, { residentMb, blocksMb, freeMb });
     return memory.isMuch({ hasFailed });
   };
-  return { now, after };
+  const rest = async (residentMb: number, freeMb: number) => {
+    Object.assign(now, { residentMb, freeMb });
+    await memory.rest();
+    return [now.residentMb, now.releases];
+  };
+  return { now, after, rest };
 }
 
 test('what runs leave behind is much from 128 MB on, without the blocks of the file', async () => {
@@ -50,4 +60,24 @@ test('asks after each failed run: what it has left may be in the place of blocks
   expect(await after(500, 100, true)).toBe(true);
   expect(await after(500, -1, true)).toBe(true);
   expect(now.asked).toBe(3);
+});
+
+test('what is free is released before it counts as much', async () => {
+  const { now, after } = openMemory();
+  expect(await after(400, 100, false, 80)).toBe(false);
+  expect(now.releases).toBe(1);
+  // Nothing has changed since.
+  expect(await after(320, 100)).toBe(false);
+  expect(now).toMatchObject({ asked: 1, releases: 1 });
+  expect(await after(400, 100, false, 60)).toBe(true);
+  expect(await after(400, 100, true, 80)).toBe(false);
+});
+
+test('a process that rests releases what is free, once', async () => {
+  const { rest } = openMemory();
+  expect(await rest(131, 20)).toEqual([131, 0]);
+  expect(await rest(180, 40)).toEqual([140, 1]);
+  // It has what it had when it last rested, and little more.
+  expect(await rest(147, 20)).toEqual([147, 1]);
+  expect(await rest(149, 9)).toEqual([140, 2]);
 });
