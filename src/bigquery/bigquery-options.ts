@@ -27,6 +27,8 @@ export type BigQueryEngineOptions = {
   readonly maxRetries?: number;
   /** Shortest pause before the first retry, in milliseconds. Default 1000. */
   readonly retryBaseMs?: number;
+  /** Milliseconds of silence after which a connection counts as dead: see `SenderOptions`. Default 10 s. */
+  readonly silentMs?: number;
   /** Maximum bytes of one result. Default 16 MiB. */
   readonly maxResultBytes?: number;
   /** Maximum queries that run at the same time. Default 32. */

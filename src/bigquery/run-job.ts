@@ -23,7 +23,7 @@ export type JobDeps = {
   readonly onReplace: (failure: BigQueryFailure, replaced: { readonly mayBeBilled: boolean }) => void;
 };
 
-/** Maximum milliseconds that BigQuery waits in one request for a job's end. */
+/** Maximum milliseconds that BigQuery waits in one request for a job's end; half of the remaining time, so that there is some left for another request. */
 const pollMs = 10_000;
 
 /** Milliseconds that a request may still take when no caller waits for its answer any more. */
@@ -142,7 +142,7 @@ function askForPages({ api, limit }: JobDeps, job: JobReference) {
   let hasFailed = false;
   let missed = 0;
   return async (page: PageOf, reading: PageRequest): Promise<Page> => {
-    const timeoutMs = Math.min(pollMs, wholeMs(limit));
+    const timeoutMs = Math.min(pollMs, Math.ceil(wholeMs(limit) / 2));
     try {
       const read = await api.results({ job, timeoutMs, ...page }, reading, limit.signal);
       // A failed job would not have answered, so the earlier failure was that of a request.

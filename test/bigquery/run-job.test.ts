@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
 import { startLoopClock } from '../support/loop-clock.ts';
@@ -436,6 +437,41 @@ test('the deadline cancels the job, too', async () => {
   // Time enough for the job to begin, on a busy machine too.
   await expect(run({}, { timeoutMs: 2000 })).rejects.toMatchObject({ code: 'deadline_exceeded' });
   await vi.waitFor(() => expect(asked.at(-1)?.what).toBe('cancel'));
+});
+
+test.each<[string, Script]>([
+  ['to the start', { insert: ['hang', refusal(409, 'duplicate')] }],
+  ['to the request for results', { results: ['hang', complete(['1'])] }],
+  ['in the middle of results', { results: ['hangAfterHeaders', complete(['1'])] }],
+])(
+  'a connection without an answer %s is given up, and the request sent again: the query runs once',
+  async (_, script) => {
+    const { run, asked } = await open(script, { silentMs: 100 });
+    const startedMs = performance.now();
+    expect((await run({}, { timeoutMs: 4000 })).rowCount).toBe(1);
+    expect(performance.now() - startedMs).toBeLessThan(4000);
+    const names = asked.flatMap(({ what, body }) => (what === 'insert' ? [body.jobReference.jobId] : []));
+    expect(new Set(names).size).toBe(1);
+    expect(asked.map(({ what }) => what)).not.toContain('cancel');
+  },
+);
+
+test('an answer that comes in small pieces is waited for, however long that takes', async () => {
+  const reference = { projectId: 'payer', jobId: 'job_1', location: 'EU' };
+  const text = JSON.stringify(jobResource({ reference, state: 'RUNNING' }));
+  const silentMs = 500;
+  const stream = async (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const endMs = performance.now() + 2 * silentMs;
+    for (let at = 0; at < text.length; at++) {
+      response.write(text[at]);
+      if (performance.now() < endMs) await sleep(25);
+    }
+    response.end();
+  };
+  const { run, counts } = await open({ insert: [{ stream }] }, { silentMs });
+  expect((await run({}, { timeoutMs: 20_000 })).rowCount).toBe(1);
+  expect(counts().insert).toBe(1);
 });
 
 test('nobody waits for the answer to a cancel', async () => {

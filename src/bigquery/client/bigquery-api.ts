@@ -104,7 +104,8 @@ export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
     },
     results({ job, ...page }, pageRequest, signal) {
       const query = { ...inRegion(job), ...page, 'formatOptions.useInt64Timestamp': 'true' };
-      const request = { method: 'GET', path: pathOf('queries', job), query, signal } as const;
+      const { timeoutMs: waitMs } = page;
+      const request = { method: 'GET', path: pathOf('queries', job), query, waitMs, signal } as const;
       return stream(request, body => readPage(body, pageRequest, turns));
     },
     job: getJob,

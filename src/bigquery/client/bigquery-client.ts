@@ -4,9 +4,9 @@ import { BigQueryFailure } from '../answers/bigquery-failure.ts';
 import { isEmulator } from './emulator-endpoint.ts';
 import { createGoogleCredentials, noCredentials } from './google-credentials.ts';
 import { mapEmulatorError } from './map-emulator-error.ts';
-import { type Answered, createSender, type Sending } from './send-request.ts';
+import { type Answered, createSender, type SenderOptions, type Sending } from './send-request.ts';
 
-export type ClientOptions = {
+export type ClientOptions = SenderOptions & {
   /** The project that runs and pays for the queries. */
   readonly project: string;
   /**
@@ -39,14 +39,14 @@ const maxTextBytes = 16 * 1024 * 1024;
  * Opens a client of BigQuery. Google's library finds the credentials. The requests are our own, because Google's client can't abort them, and
  * holds a whole page in memory, however large it is.
  */
-export function openClient({ project, endpoint }: ClientOptions): BigQueryClient {
+export function openClient({ project, endpoint, silentMs }: ClientOptions): BigQueryClient {
   const credentials = isEmulator(endpoint) ? noCredentials : createGoogleCredentials(project);
   // Not the library's own choice: an environment variable could name another server, which would then receive the credentials.
   const originOf = async (of = project) => {
     const server = endpoint?.replace(/\/+$/, '') ?? `https://bigquery.${await credentials.universeDomain()}`;
     return `${server}/bigquery/v2/projects/${encodeURIComponent(of)}`;
   };
-  const { send, close } = createSender(originOf, credentials);
+  const { send, close } = createSender(originOf, credentials, { silentMs });
 
   async function stream<Answer>(
     request: Sending,

@@ -16,7 +16,14 @@ export type Sending = {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: object;
+  /** Milliseconds for which the server is asked to wait before it answers. Default 0. */
+  readonly waitMs?: number;
   readonly signal: AbortSignal;
+};
+
+export type SenderOptions = {
+  /** Milliseconds without a byte after which a connection counts as dead; what the server is asked to wait comes on top. Default 10 s. */
+  readonly silentMs?: number | undefined;
 };
 
 /** An answer, whatever its status. */
@@ -33,7 +40,10 @@ export type Answered = {
 };
 
 export type Sender = {
-  /** @throws BigQueryFailure if no answer came, or there are no credentials; the signal's reason when it aborts */
+  /**
+   * @throws BigQueryFailure if no answer came or the connection fell silent, or there are no credentials; the signal's reason when it
+   * aborts
+   */
   send(sending: Sending): Promise<Answered>;
   /** Ends all connections. */
   close(): void;
@@ -50,12 +60,13 @@ const packing = { 'accept-encoding': 'gzip', 'user-agent': 'saved-query-gateway 
 export function createSender(
   originOf: (project?: string) => Promise<string>,
   credentials: GoogleCredentials,
+  { silentMs = 10_000 }: SenderOptions = {},
 ): Sender {
   const options = { keepAlive: true, proxyEnv: process.env };
   const agents = { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) };
 
   function sendOnce(url: URL, sending: Sending, authorisation: Headers): Promise<Answered> {
-    const { method, body, signal } = sending;
+    const { method, body, waitMs = 0, signal } = sending;
     const isPlain = url.protocol === 'http:';
     const text = body === undefined ? undefined : JSON.stringify(body);
     const headers: Record<string, string> = {
@@ -69,7 +80,19 @@ export function createSender(
     const { promise, resolve, reject } = Promise.withResolvers<Answered>();
     const agent = isPlain ? agents['http:'] : agents['https:'];
     const request = (isPlain ? httpRequest : httpsRequest)(url, { method, headers, agent, signal });
-    request.on('response', response => resolve(answerOf(response, signal)));
+    let answer: IncomingMessage | undefined;
+    request.on('response', response => {
+      answer = response;
+      resolve(answerOf(response, signal));
+    });
+    // Without a deadline of its own a dead connection would take the query's.
+    request.setTimeout(waitMs + silentMs, () => {
+      // Its reader is the slow one.
+      if (answer && answer.readableLength > 0) return;
+      request.destroy(new Error(`No byte for ${waitMs + silentMs} ms`));
+      // Those that are idle go the same way, and may be as dead.
+      for (const idle of Object.values(agent.freeSockets).flat()) idle?.destroy();
+    });
     request.on('error', error => {
       if (signal.aborted) return reject(signal.reason);
       // The server closed the idle connection while the request was under way.
