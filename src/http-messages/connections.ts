@@ -17,8 +17,9 @@ export type Admission = 'answer' | 'refuse' | 'ignore';
 export type Connections = {
   readonly count: number;
   /**
-   * Adds a new connection. If there are too many, one is evicted: preferably one that never sent a request, then the one that has been
-   * idle for the longest, then the one that has been sending its request for the longest.
+   * Adds a new connection. If there are too many, one is evicted: preferably one that never sent a request, then an idle one of the
+   * caller who has the most, and of these the one that has been idle for the longest, then the one that has been sending its request for
+   * the longest.
    * @returns false if all have a completely received request in flight
    */
   add(socket: Socket): boolean;
@@ -34,12 +35,12 @@ export type Connections = {
   /** The last request of a connection until its response has been sent completely. Responses leave in the order of requests. */
   inFlight(socket: Duplex): RequestPair | undefined;
   /**
-   * Counts a request that is being answered, by its sender.
+   * Counts a request that is being answered, by its sender, whose connection this is from now on.
    * @param credentials as presented; requests without any are not counted because they are answered at once
    * @returns a function to call when it is answered; call it once
    * @throws GatewayError `too_many_requests`
    */
-  enter(credentials: string | undefined): () => void;
+  enter(socket: Socket, credentials: string | undefined): () => void;
   /** Ends the connections without a request in flight that have been idle for this many milliseconds. */
   endIdle(idleMs: number): void;
   /** Destroys all connections. */
@@ -48,6 +49,8 @@ export type Connections = {
 
 type Connection = {
   readonly socket: Socket;
+  /** The credentials of its last request, if it had any. */
+  caller: string | undefined;
   last: RequestPair | undefined;
   /** When the connection was opened, or its last request arrived; as performance.now(). */
   activeMs: number;
@@ -62,34 +65,50 @@ type Connection = {
  * Makes the list of a server's connections.
  * @param onEvicted called for each evicted connection
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the methods of one list
 export function createConnections(max: number, onEvicted: () => void): Connections {
   const all = new Map<Duplex, Connection>();
-  const enter = createCallerShares(max);
+  const share = createCallerShares(max);
+  const held = countByCaller();
+  /** How many connections its caller has; one that never sent a request could be of somebody who has them all. */
+  const heldWith = ({ caller, last }: Connection) => (last ? held.of(caller) : Infinity);
+  const remove = (connection: Connection) => {
+    if (all.delete(connection.socket) && connection.last) held.change(connection.caller, -1);
+  };
 
   return {
-    enter,
+    enter(socket, credentials) {
+      const connection = all.get(socket);
+      if (connection && connection.caller !== credentials) {
+        held.change(connection.caller, -1);
+        connection.caller = credentials;
+        held.change(credentials, 1);
+      }
+      return share(credentials);
+    },
     get count() {
       return all.size;
     },
     add(socket) {
       if (all.size >= max) {
-        const evicted = longestIdle(all.values()) ?? longestSending(all.values());
+        const evicted = longestIdle(all.values(), heldWith) ?? longestSending(all.values());
         if (!evicted) return false;
-        all.delete(evicted.socket);
+        remove(evicted);
         // One that was ended for another reason is replaced before it is closed, and was not evicted.
         if (!evicted.socket.destroyed) onEvicted();
         evicted.socket.destroy();
       }
-      const activeMs = performance.now();
-      all.set(socket, {
+      const connection: Connection = {
         socket,
+        caller: undefined,
         last: undefined,
-        activeMs,
+        activeMs: performance.now(),
         pipelined: 0,
         isRefused: false,
         isWaiting: false,
-      });
-      socket.once('close', () => all.delete(socket));
+      };
+      all.set(socket, connection);
+      socket.once('close', () => remove(connection));
       return true;
     },
     begin(request, response) {
@@ -102,6 +121,7 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
           connection.pipelined -= 1;
         });
       }
+      if (!connection.last) held.change(connection.caller, 1);
       connection.last = { request, response };
       connection.activeMs = performance.now();
       connection.isRefused = connection.pipelined > maxPipelined;
@@ -133,6 +153,20 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
   };
 }
 
+/** Counts connections that had a request, by caller. */
+function countByCaller() {
+  const counts = new Map<string | undefined, number>();
+  const of = (caller: string | undefined) => counts.get(caller) ?? 0;
+  return {
+    of,
+    change(caller: string | undefined, by: 1 | -1) {
+      const count = of(caller) + by;
+      if (count === 0) counts.delete(caller);
+      else counts.set(caller, count);
+    },
+  };
+}
+
 /** Whether a response is being made or sent. */
 function isBusy(connection: Connection): boolean {
   const { socket, isWaiting } = connection;
@@ -144,10 +178,19 @@ function isAnswering({ last }: Connection): boolean {
   return last !== undefined && !last.response.writableFinished && !last.response.destroyed;
 }
 
-function longestIdle(connections: Iterable<Connection>): Connection | undefined {
+/** The connection that has been idle for the longest among those of the caller who has the most. */
+function longestIdle(
+  connections: Iterable<Connection>,
+  heldWith: (connection: Connection) => number,
+): Connection | undefined {
   let found: Connection | undefined;
+  let most = 0;
   for (const connection of connections) {
-    if (!isBusy(connection) && (!found || goesBefore(connection, found))) found = connection;
+    if (isBusy(connection)) continue;
+    const count = heldWith(connection);
+    const isBefore = count === most && found !== undefined && connection.activeMs < found.activeMs;
+    if (found && count <= most && !isBefore) continue;
+    [found, most] = [connection, count];
   }
   return found;
 }
@@ -162,16 +205,11 @@ function longestSending(connections: Iterable<Connection>): Connection | undefin
   return found;
 }
 
-function goesBefore(one: Connection, other: Connection): boolean {
-  const isNew = one.last === undefined;
-  return isNew === (other.last === undefined) ? one.activeMs < other.activeMs : isNew;
-}
-
 /** The share of connections on which requests of one access token may wait, so that some are left for others. */
 const callerShare = 0.75;
 
 /** @param maxConnections maximum number of open connections */
-function createCallerShares(maxConnections: number): Connections['enter'] {
+function createCallerShares(maxConnections: number): (credentials: string | undefined) => () => void {
   const max = Math.ceil(maxConnections * callerShare);
   const counts = new Map<string, number>();
   return credentials => {

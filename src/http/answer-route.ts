@@ -231,7 +231,7 @@ async function answerMethod(deps: Routing, context: RequestContext, route: Route
   }
   if (route.name !== 'logs') rejectEncodedBody(context.request);
   const credentials = isProbe(route) ? undefined : readCredentials(headers);
-  const leave = deps.connections.enter(credentials);
+  const leave = deps.connections.enter(context.request.socket, credentials);
   try {
     return await answerBy(deps, context, route);
   } finally {

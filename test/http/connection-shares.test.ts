@@ -198,6 +198,34 @@ test('contract 11.1: one token waits on three quarters of the connections at mos
   await expect.poll(async () => (await gateway.get('/api/endpoints')).status).toBe(200);
 });
 
+test('contract 11.1: new connections take the places of idle ones of the token that has the most', async () => {
+  const gateway = await open(5);
+  const ask = async (token: string) => {
+    const connection = await begin(gateway, get('/api/endpoints', token));
+    await gateway.until(() => readAnswers(connection.text()).length === 1);
+    return connection;
+  };
+  const other = await ask(otherToken);
+  const many = [];
+  for (let n = 0; n < 6; n++) many.push(await ask(testToken));
+  for (const { ended } of many.slice(0, 2)) expect(readAnswers(await ended)).toHaveLength(1);
+  expect([other, ...many].map(({ socket }) => socket.destroyed)).toEqual([
+    false,
+    ...[true, true, false, false, false, false],
+  ]);
+  // A connection counts for the token of its last request.
+  for (const each of many.slice(2)) {
+    each.write(get('/api/endpoints', otherToken));
+    await gateway.until(() => readAnswers(each.text()).length === 2);
+  }
+  const firstOf = (...connections: readonly (typeof other)[]) =>
+    Promise.race(connections.map(each => each.ended.then(() => each)));
+  const late = await ask(testToken);
+  expect(await firstOf(other, ...many.slice(2), late)).toBe(other);
+  await ask(testToken);
+  expect(await firstOf(...many.slice(2), late)).toBe(many[2]);
+});
+
 test('contract 11.1: large GraphQL operations of one token keep no other token waiting', async () => {
   const gateway = await open(200);
   const leaving = new AbortController();
