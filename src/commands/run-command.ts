@@ -236,14 +236,20 @@ async function importCommand(config: Config, args: string[]): Promise<void> {
 }
 
 async function tokenCommand(config: Config, args: string[]): Promise<void> {
-  const [{ runTokenCommand }, { openCommandTokens }] = await Promise.all([
+  const [{ runTokenCommand }, { openCommandTokens }, { readDefinitions }] = await Promise.all([
     import('./token-command.ts'),
     import('../composition/compose-tokens.ts'),
+    import('../endpoints/registry.ts'),
   ]);
   const note = (line: string) => process.stderr.write(`${line}\n`);
+  const savedQueries = () =>
+    readDefinitions(config.SQL_DIR).then(
+      all => all.map(({ name }) => name),
+      () => undefined, // `lint` says what is wrong
+    );
   const { records, lastUses, close } = await openCommandTokens(config);
   try {
-    await runTokenCommand({ records, lastUses, clock: systemClock, print, note }, args);
+    await runTokenCommand({ records, lastUses, savedQueries, clock: systemClock, print, note }, args);
   } finally {
     close();
   }

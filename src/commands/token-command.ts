@@ -1,3 +1,4 @@
+import { endpointsPattern } from '../auth/caller.ts';
 import { allowJwt, denyJwt, issueToken, revokeToken, rotateToken } from '../auth/manage-tokens.ts';
 import { defaultScopes, scopes } from '../auth/scopes.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type TokenRecords,
 } from '../auth/token-record.ts';
 import type { Clock } from '../base/clock.ts';
+import { didYouMean } from '../base/nearest-name.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 import { grantOptions, readDuration, readGrants } from './token-options.ts';
 
@@ -16,6 +18,8 @@ type TokenCommandDeps = {
   readonly records: TokenRecords;
   /** When tokens were last used, by id: milliseconds since 1970, to the minute. */
   readonly lastUses: (tokenIds: readonly string[]) => Promise<ReadonlyMap<string, number>>;
+  /** The names of the saved queries; undefined while a file is wrong. */
+  readonly savedQueries: () => Promise<readonly string[] | undefined>;
   readonly clock: Clock;
   /** Writes one line to standard output: the result. */
   readonly print: (line: string) => void;
@@ -101,16 +105,30 @@ export async function runTokenCommand(deps: TokenCommandDeps, args: readonly str
 
 const json = { json: { type: 'boolean' } } as const;
 
-async function issue({ records, clock, print, note }: TokenCommandDeps, args: string[]): Promise<void> {
+async function issue(
+  { records, savedQueries, clock, print, note }: TokenCommandDeps,
+  args: string[],
+): Promise<void> {
   const { values, positionals } = parseCommand(args, { name: { type: 'string' }, ...grantOptions, ...json });
   rejectFurther('issue', positionals, 0);
   if (!values.name) throw new UsageError('token issue needs --name <who>');
   const token = await issueToken(records, { name: values.name, clock, ...readGrants(values, clock) });
   await printToken({ records, print, note }, token, values.json);
+  const names = values.endpoint && (await savedQueries());
+  if (values.endpoint && names) noteUnknown(values.endpoint, names, note);
   if (issuedIn(await records.read()).length === 1) {
     note(
       'It is the first: without ACCESS_TOKEN, the next start no longer accepts the one that a first start made.',
     );
+  }
+}
+
+/** A token may be issued before its saved query is there, but most often the name is mistyped. */
+function noteUnknown(globs: readonly string[], names: readonly string[], note: (line: string) => void): void {
+  for (const glob of globs) {
+    const pattern = endpointsPattern([glob]);
+    if (names.some(name => pattern?.test(name))) continue;
+    note(`No saved query has the name ${JSON.stringify(glob)} now${didYouMean(glob, names)}`);
   }
 }
 

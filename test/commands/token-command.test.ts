@@ -15,7 +15,14 @@ async function openShell() {
     const out: string[] = [];
     const print = (line: string) => out.push(line);
     await runTokenCommand(
-      { records, lastUses: async () => new Map(), clock, print, note: line => notes.push(line) },
+      {
+        records,
+        lastUses: async () => new Map(),
+        savedQueries: async () => ['logs.all', 'usage.api-counts'],
+        clock,
+        print,
+        note: line => notes.push(line),
+      },
       args,
     );
     return out.join('\n');
@@ -28,6 +35,16 @@ test('whoever issues the first token is told that the one of the first start end
   for (const name of ['ada', 'ben']) await run('issue', '--name', name);
   expect(notes.filter(note => note.includes('the next start no longer accepts'))).toHaveLength(1);
   expect(notes).toHaveLength(3);
+});
+
+test('who issues a token for a saved query that is not there is told so', async () => {
+  const { run, notes } = await openShell();
+  const asked = ['logs.al', 'usage.*', 'logs.all', 'x*'].flatMap(glob => ['--endpoint', glob]);
+  await run('issue', '--name', 'ada', ...asked);
+  expect(notes.filter(note => note.startsWith('No saved query'))).toEqual([
+    'No saved query has the name "logs.al" now; Did you mean logs.all?',
+    'No saved query has the name "x*" now',
+  ]);
 });
 
 test('contract 8.1, 8.3: what is issued is shown by its id, as text and as JSON, without secret or hash', async () => {

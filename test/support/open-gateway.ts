@@ -175,7 +175,10 @@ export async function openGateway(options: OpenGatewayOptions) {
     /** Runs `npm run token`, whose change is known here from now on. */
     async tokenCommand(...args: string[]): Promise<void> {
       const ignore = () => undefined;
-      await runTokenCommand({ ...commandTokens, clock, print: ignore, note: ignore }, args);
+      await runTokenCommand(
+        { ...commandTokens, savedQueries: async () => undefined, clock, print: ignore, note: ignore },
+        args,
+      );
       await gateway.tokens.refresh();
     },
     endpoint(name: string): EndpointDefinition {
