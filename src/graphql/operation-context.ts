@@ -78,7 +78,7 @@ export function openContext(
     return answer;
   };
   const loader = new DataLoader<Key, Answer, string>(keys => loadTogether(keys), {
-    cacheKeyFn: ({ definition, parameters }) => JSON.stringify([definition.name, parameters]),
+    cacheKeyFn: ({ definition, parameters }) => JSON.stringify([definition.name, parameters], keepMinusZero),
   });
   /** Loads several fields. Those that miss the cache share one run if their saved query has a batch form. */
   async function loadTogether(keys: readonly Key[]): Promise<(Answer | GatewayError)[]> {
@@ -112,6 +112,9 @@ export function openContext(
   const redact = redactionOfMessages(pipeline.redactKinds, headers, caller);
   return { requestId, caller, budget, redact, output: {}, fieldAnswers, loadRows, loadRowTexts, list };
 }
+
+/** For JSON.stringify, which writes -0 as 0; no number becomes this text. */
+const keepMinusZero = (_key: string, value: unknown) => (Object.is(value, -0) ? '-0' : value);
 
 /** Equal fields of an operation have one body, which is read once. */
 function readEachOnce<T>(read: (body: Buffer) => Promise<T>): (body: Buffer) => Promise<T> {

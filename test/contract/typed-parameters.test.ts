@@ -316,3 +316,14 @@ describe('contract 10.4: defaults, bounds and examples', () => {
     ]);
   });
 });
+
+test('-0.0 is another value than 0.0, also in one operation', async () => {
+  const sql = 'select ieee_divide(1, f) as f from given';
+  const fields = ['0.0', '-0.0'].map((f, n) => `f${n}: echo(f: ${f}, sql: "${sql}") { f }`);
+  const { body } = await gateway.graphql(`{ ${fields.join(' ')} }`);
+  expect(body.data).toEqual({ f0: [{ f: 'Infinity' }], f1: [{ f: '-Infinity' }] });
+  const sent = '{"f": -0.0, "sql": "select ieee_divide(2, f) as f from given"}';
+  const headers = { 'content-type': 'application/json' };
+  const answer = await gateway.send(`${query}/echo`, { method: 'POST', headers, body: sent });
+  expect(answer.body.result).toEqual([{ f: '-Infinity' }]);
+});

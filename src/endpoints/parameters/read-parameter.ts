@@ -3,7 +3,7 @@ import { RE2JS, RE2JSSyntaxException } from 're2js';
 import type { ParameterType, QueryParameter } from '../../engine/engine.ts';
 import { patternProblem } from '../../googlesql/values/pattern-size.ts';
 import type { Parameter, ParameterValue } from './parameter.ts';
-import { type ValueType, valueTypes } from './value-types.ts';
+import { floatText, type ValueType, valueTypes } from './value-types.ts';
 
 /** The canonical value of a parameter, or what is wrong with the value sent and what is allowed. */
 export type ReadParameter = { readonly value: ParameterValue | null } | Refused;
@@ -139,7 +139,7 @@ const keptDigits = 15;
 function numberText(type: Parameter['type'], value: number): string | Refused {
   if (!Number.isFinite(value))
     return { wrong: 'is a JSON number beyond FLOAT64', allowed: typeOf(type).allowed };
-  if (type === 'FLOAT64') return String(value);
+  if (type === 'FLOAT64') return floatText(value);
   if (isExactNumber(value) || (type === 'JSON' && !Number.isInteger(value))) return String(value);
   const what = Number.isInteger(value) ? 'beyond 2^53' : `of more than ${keptDigits} digits`;
   return { wrong: `is ${value}, a JSON number ${what}`, allowed: 'its digits as a string' };

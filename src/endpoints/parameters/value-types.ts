@@ -84,6 +84,11 @@ function readFloat(text: string): string | undefined {
   if (!/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) return undefined;
   const value = Number(text);
   if (!Number.isFinite(value)) return undefined;
+  return floatText(value);
+}
+
+/** The text of a number, -0 included. */
+export function floatText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
