@@ -1,6 +1,6 @@
 import type { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { takeTurns } from '../base/turns.ts';
 import { openBatch } from '../batch/batch-queries.ts';
 import type { EndpointQuery, RunQuery, RunStatement } from '../batch/run-queries.ts';
@@ -35,6 +35,11 @@ type WarmGroupDeps = {
   readonly budget: BytesBudget;
   /** Digests of keys that failed last time: they run apart from the others, which stay one run. */
   readonly failed: LRUCache<string, true>;
+  /**
+   * How many values of a saved query a run may have, by the hash of its definition, where more gave too large a result: a warehouse bills that
+   * run all the same. Entries should expire, so that more are tried again.
+   */
+  readonly mostValues: LRUCache<string, number>;
 };
 
 /** Maximum number of keys warmed together: each holds a lease while the query runs. */
@@ -79,7 +84,9 @@ export async function warmGroup(
     }
     definition ??= plans[0]?.query.definition;
     const hasFailed = ({ query }: KeyPlan) => deps.failed.has(query.key.digest);
-    for (const some of [plans.filter(plan => !hasFailed(plan)), plans.filter(hasFailed)]) {
+    const most = deps.mostValues.get(definition?.hash ?? '') ?? maxTogether;
+    const apart = [plans.filter(plan => !hasFailed(plan)), plans.filter(hasFailed)];
+    for (const some of apart.flatMap(all => slicesOf(all, most))) {
       if (deps.budget.isUsedUp) for (const _ of some) skip('budget');
       else await warmTogether(deps, some, counts, skip, signal);
     }
@@ -97,9 +104,15 @@ export async function warmGroup(
 /** The keys of a group, at most `maxTogether` at a time. */
 async function* pagesOf({ schedule }: WarmGroupDeps, { group, ...first }: ClaimedGroup) {
   for (let page: KeyPage = first; ; page = await schedule.keysAfter(group, page.next)) {
-    for (let at = 0; at < page.keys.length; at += maxTogether) yield page.keys.slice(at, at + maxTogether);
+    yield* slicesOf(page.keys, maxTogether);
     if (page.next === undefined) return;
   }
+}
+
+function slicesOf<Item>(items: readonly Item[], length: number): (readonly Item[])[] {
+  const slices = [];
+  for (let at = 0; at < items.length; at += length) slices.push(items.slice(at, at + length));
+  return slices;
 }
 
 async function warmTogether(
@@ -109,16 +122,23 @@ async function warmTogether(
   skip: (why: WarmSkip) => void,
   signal: AbortSignal,
 ): Promise<void> {
+  const hash = plans[0]?.query.definition.hash;
   const counted: RunStatement = async (statement, options) => {
     // Checked before each run: a thousand keys may take many.
     if (deps.budget.isUsedUp) throw new GatewayError('cancelled', 'The bytes of the hour are used up');
     counts.runs++;
-    const result = await deps.runStatement(statement, options);
+    const list = statement.parameters.find(({ value }) => Array.isArray(value))?.value;
+    const values = list?.length ?? 1;
+    const result = await deps.runStatement(statement, options).catch(error => {
+      if (hash && values > 1 && toGatewayError(error).code === 'result_too_large') {
+        deps.mostValues.set(hash, Math.ceil(values / 2));
+      }
+      throw error;
+    });
     const bytes = result.receipt?.bytesProcessed ?? 0;
     counts.bytes += bytes;
     deps.budget.spend(bytes);
-    const list = statement.parameters.find(({ value }) => Array.isArray(value))?.value;
-    counts.savedBytes += bytes * ((list?.length ?? 1) - 1);
+    counts.savedBytes += bytes * (values - 1);
     return result;
   };
   const batch = openBatch(counted, plans.length, claimTimeoutMs);

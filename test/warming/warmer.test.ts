@@ -49,6 +49,9 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
   const runs: string[][] = [];
   const atOnce = { now: 0, most: 0 };
   const bad = new Set<string>();
+  const mostValues = new LRUCache<string, number>({ max: 10 });
+  /** More values than this are too large a result. */
+  const fits = { values: Infinity };
   /** What the next runs wait for. */
   const hold: { until?: Promise<void> | undefined } = {};
   let definition = parseDefinition('things.sql', header(300), batchSql);
@@ -61,6 +64,7 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
     await new Promise(setImmediate); // as a query does, it lets others go on
     if (hold.until) await orAborted(hold.until, signal);
     atOnce.now--;
+    if (things.length > fits.values) throw new GatewayError('result_too_large', 'The result is too large');
     if (things.some(thing => bad.has(thing))) throw new GatewayError('engine_failed', 'The query failed');
     const rows = things.map(thing => (typeof value === 'string' ? { n: 1 } : { thing, n: 1 }));
     const columns = Object.keys(rows[0]!).map(name => ({ name, type: 'STRING', mode: 'NULLABLE' }) as const);
@@ -78,7 +82,7 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
     random,
     concurrency,
     warmGroup: (claim, signal) =>
-      warmGroup({ schedule, cache, budget, failed, runStatement, planKey }, claim, signal),
+      warmGroup({ schedule, cache, budget, failed, mostValues, runStatement, planKey }, claim, signal),
   });
 
   /** A caller's read: the state it met. */
@@ -100,7 +104,23 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
   const change = (warmSeconds: number) => {
     definition = parseDefinition('things.sql', header(warmSeconds).replace('select 1', 'select 2'), batchSql);
   };
-  return { read, pass, plan, runs, atOnce, bad, events, schedule, change, clock, warmer, hold, store };
+  return {
+    read,
+    pass,
+    plan,
+    runs,
+    atOnce,
+    bad,
+    fits,
+    mostValues,
+    events,
+    schedule,
+    change,
+    clock,
+    warmer,
+    hold,
+    store,
+  };
 }
 
 test('contract 6.1: a key that is read at 0 s and at 850 s is warmed every 300 s and never misses, and is dropped 900 s after that', async () => {
@@ -174,6 +194,28 @@ test('contract 6.6: a value that failed runs apart until it succeeds, and the ot
   runs.length = 0;
   await pass(300);
   expect(runs).toEqual([['a', 'b', 'c', 'd']]);
+});
+
+test('contract 6.6: a run whose result was too large is not tried again until that is forgotten', async () => {
+  const { read, pass, fits, mostValues, runs, events } = openWarming();
+  for (let n = 0; n < 10; n++) await read(`thing${n}`);
+  fits.values = 3;
+  const lengths = async () => {
+    runs.length = 0;
+    await pass(300);
+    return runs.map(({ length }) => length);
+  };
+  expect(await lengths()).toEqual([10, 5, 3, 2, 5, 3, 2]);
+  for (let n = 0; n < 10; n++) await read(`thing${n}`);
+  expect(await lengths()).toEqual([3, 3, 3, 1]);
+  expect(events).toMatchObject([
+    { refreshed: 10, failed: 0, runs: 7 },
+    { refreshed: 10, failed: 0, runs: 4 },
+  ]);
+  mostValues.clear();
+  fits.values = Infinity;
+  for (let n = 0; n < 10; n++) await read(`thing${n}`);
+  expect(await lengths()).toEqual([10]);
 });
 
 test('contract 6.6: a value that failed stays apart while another process is making it', async () => {
@@ -351,7 +393,11 @@ test('contract 11.2: planning the keys of a large group lets others go on', asyn
   const deps = { schedule, cache, planKey, runStatement: async () => expect.fail('It runs nothing') };
   const budget = createBytesBudget(0, createStandingClock());
   const { result, turnMs } = await longestTurn(() =>
-    warmGroup({ ...deps, budget, failed: new LRUCache({ max: 1 }) }, claim, new AbortController().signal),
+    warmGroup(
+      { ...deps, budget, failed: new LRUCache({ max: 1 }), mostValues: new LRUCache({ max: 1 }) },
+      claim,
+      new AbortController().signal,
+    ),
   );
   expect(result.dropped).toHaveLength(500);
   expect(turnMs).toBeLessThan(100);
