@@ -14,8 +14,8 @@ export type ByteShares = {
 /** Maximum bytes of all waiting bodies. */
 const maxBytes = 128 * 1024 * 1024;
 
-/** Maximum bytes of one caller's bodies. */
-const maxBytesPerCaller = maxBytes / 2;
+/** Maximum bytes of one caller's bodies: two of the largest, each of which is in memory up to four times while it is worked on. */
+const maxBytesPerCaller = maxBytes / 4;
 
 /** @param doing for messages: what the bodies wait for, such as `redacted` */
 export function createByteShares(doing: string): ByteShares {

@@ -5,14 +5,14 @@ const mb = 1024 * 1024;
 
 test('contract 11.1: a caller that holds its share is refused, and no other', () => {
   const shares = createByteShares('written');
-  const release = shares.take('a', 60 * mb);
-  expect(() => shares.take('a', 5 * mb)).toThrow(expect.objectContaining({ code: 'too_many_requests' }));
-  shares.take('b', 60 * mb);
+  const release = shares.take('a', 30 * mb);
+  expect(() => shares.take('a', 3 * mb)).toThrow(expect.objectContaining({ code: 'too_many_requests' }));
+  for (const other of 'bcd') shares.take(other, 32 * mb);
   // There are too many by now, but not of this caller.
-  shares.take('c', 60 * mb);
-  expect(() => shares.take('c', mb)).toThrow(expect.objectContaining({ code: 'overloaded' }));
+  shares.take('e', 30 * mb);
+  expect(() => shares.take('e', mb)).toThrow(expect.objectContaining({ code: 'overloaded' }));
   release();
-  shares.take('a', 60 * mb);
+  shares.take('a', 30 * mb);
 });
 
 test('takes one body that is larger than a share', () => {
