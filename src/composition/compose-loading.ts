@@ -73,7 +73,7 @@ export function openLoading(
   const stopRetaining = retainHourly(
     () => sources,
     deps.clock,
-    () => loader.retain(),
+    nowMs => loader.retain(nowMs),
   );
   let sampling: NodeJS.Timeout | undefined;
   return {
@@ -102,15 +102,20 @@ export function openLoading(
  * Has old rows of sources with a retention removed, at start and once an hour: retention counts in whole hours.
  * @returns a function that stops this
  */
-function retainHourly(sources: () => readonly Source[], clock: Clock, retain: () => void): () => void {
+function retainHourly(
+  sources: () => readonly Source[],
+  clock: Clock,
+  retain: (nowMs: number) => void,
+): () => void {
   let lastHour: number | undefined;
   const look = () => {
-    const hour = Math.floor(clock.now() / 3_600_000);
+    const nowMs = clock.now();
+    const hour = Math.floor(nowMs / 3_600_000);
     if (hour === lastHour) return;
     lastHour = hour;
     const isBounded = ({ retentionDays, retentionMb }: Source) =>
       (retentionDays ?? retentionMb) !== undefined;
-    if (sources().some(isBounded)) retain();
+    if (sources().some(isBounded)) retain(nowMs);
   };
   const timer = setInterval(look, retainLookMs).unref();
   return () => clearInterval(timer);

@@ -16,7 +16,6 @@ import { type BodyEncoding, readEncoded } from './events/read-encoded.ts';
 import { BodyError } from './events/split-events.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { type Retention, withRetention } from './retention.ts';
-import { createRetentionClock } from './retention-clock.ts';
 import { storeAccepted } from './store-accepted.ts';
 import { createUpkeep } from './upkeep.ts';
 import { withTurn } from './write-spare.ts';
@@ -58,7 +57,7 @@ export type LoaderCommand =
   /** Extend the sample to these settings. */
   | { readonly type: 'sample'; readonly sample: Sample }
   /** Remove rows that are too old at this time, in milliseconds since 1970. */
-  | { readonly type: 'retain' }
+  | { readonly type: 'retain'; readonly nowMs: number }
   /** Repair a file of the database with a damaged block at this position. */
   | { readonly type: 'repair'; readonly place: number };
 
@@ -92,7 +91,6 @@ const restMs = 800;
 const retryMs = 1000;
 
 const upkeep = createUpkeep(emit);
-const retentionNow = createRetentionClock({ wall: Date.now, steady: () => performance.now(), emit });
 const pace = createLearningPace();
 const onChanged = pace.rewritten;
 let acceptingEvents: Promise<void> = Promise.resolve();
@@ -100,7 +98,7 @@ let acceptingLarge: Promise<void> = Promise.resolve();
 let isStoring = false;
 let isAsked = false;
 let sample: Sample | undefined;
-let isRetaining = false;
+let retainAtMs: number | undefined;
 let hasNewSources = false;
 
 await removeUnfinished(folder, Date.now());
@@ -140,7 +138,7 @@ async function act(command: LoaderCommand): Promise<void> {
     hasNewSources = true;
   }
   if (command.type === 'sample') ({ sample } = command);
-  if (command.type === 'retain') isRetaining = true;
+  if (command.type === 'retain') retainAtMs = command.nowMs;
 }
 
 /** Bodies with more bytes of rows are read one at a time: a line may have 16 MiB, and takes several times that in memory. */
@@ -218,7 +216,7 @@ async function repair(place: number): Promise<void> {
     await withTurn(settings.databasePath, async () => {
       const damaged = await repairBlock(settings.databasePath, place, Date.now());
       for (const { file, keptAs } of damaged) emit({ type: 'database.damaged', file, keptAs });
-      if (damaged.length > 0) isRetaining = true;
+      if (damaged.length > 0) retainAtMs ??= Date.now();
     });
   } catch (error) {
     emit({ type: 'rows.delayed', message: error instanceof Error ? error.message : String(error) });
@@ -234,8 +232,8 @@ async function store(): Promise<void> {
   while (isAsked) {
     isAsked = false;
     const startedMs = performance.now();
-    const own = { sample, retainAtMs: isRetaining ? retentionNow() : undefined, hasNewSources };
-    [sample, isRetaining, hasNewSources] = [undefined, false, false];
+    const own = { sample, retainAtMs, hasNewSources };
+    [sample, retainAtMs, hasNewSources] = [undefined, undefined, false];
     try {
       goesOn = await storeAccepted({
         ...settings,
@@ -245,14 +243,13 @@ async function store(): Promise<void> {
         upkeep,
         onChanged,
         goesOn,
-        now: retentionNow,
         ...own,
       });
       if (goesOn) isAsked = true;
       await delay(Math.max(restMs, (performance.now() - startedMs) / 2));
     } catch (error) {
       sample ??= own.sample;
-      isRetaining ||= own.retainAtMs !== undefined;
+      retainAtMs ??= own.retainAtMs;
       hasNewSources ||= own.hasNewSources;
       emit({ type: 'rows.delayed', message: error instanceof Error ? error.message : String(error) });
       const place = damagedPlace(error);

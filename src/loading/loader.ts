@@ -41,8 +41,8 @@ export type Loader = {
   wake(): void;
   /** Extends the sample up to a time. */
   bringSample(sample: Sample): void;
-  /** Removes rows that exceed their source's retention. */
-  retain(): void;
+  /** Removes rows that exceed their source's retention at a time, in milliseconds since 1970. */
+  retain(nowMs: number): void;
   /**
    * Reads the files of newly added sources, and makes the tables of those that read no files in place. Broken files wait.
    * @returns the texts of all sources; undefined if there is no new file
@@ -156,7 +156,7 @@ export function createLoader(options: LoaderOptions): Loader {
     repair(place) {
       if (!isClosed) running().send({ type: 'repair', place });
     },
-    retain: () => running().send({ type: 'retain' }),
+    retain: nowMs => running().send({ type: 'retain', nowMs }),
     async close() {
       isClosed = true;
       await child?.end();

@@ -27,8 +27,6 @@ type StoreOptions = {
   readonly sample?: Sample | undefined;
   /** Removes rows that are too old at this time, in milliseconds since 1970, even if no new ones wait. Default: only together with new rows. */
   readonly retainAtMs?: number | undefined;
-  /** The time otherwise, in milliseconds since 1970. Default: the system's. */
-  readonly now?: () => number;
   /** Whether some sources may have no tables yet, even if there is only one file of the database. Default false. */
   readonly hasNewSources?: boolean;
   /** Whether the previous turn left rows to sort. Default false. */
@@ -51,7 +49,7 @@ const turnMs = 1000;
  */
 export async function storeAccepted(options: StoreOptions): Promise<boolean> {
   const { databasePath, emit, sample, retainAtMs, goesOn = false, leftOut = new Set<string>() } = options;
-  const { upkeep = createUpkeep(emit), now = Date.now } = options;
+  const { upkeep = createUpkeep(emit) } = options;
   const folder = rowsFolderOf(databasePath);
   const listFiles = createRowsList(folder);
   const before = new Set((await listFiles()).map(({ name }) => name));
@@ -101,7 +99,7 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     const fresh = known.length > 0 && performance.now() > endMs ? [] : toStore.slice(known.length);
     isLost = !(await storeAll(target, fresh, endMs));
     if (isLost) return { isLost };
-    const nowMs = retainAtMs ?? now();
+    const nowMs = retainAtMs ?? Date.now();
     const expired = await removeOld(connection, { sources, nowMs, upkeep, isLast });
     const isSampled = await bringSample(connection, sources, sample);
     const { moved, isDone } = await sortRows(connection, {
