@@ -228,7 +228,7 @@ async function queryCommand(environment: NodeJS.ProcessEnv, args: string[]): Pro
 async function importCommand(config: Config, args: string[]): Promise<void> {
   const [{ runImportCommand }, { lowerPriority }] = await Promise.all([
     import('./import-command.ts'),
-    import('../duckdb/lower-priority.ts'),
+    import('../base/lower-priority.ts'),
   ]);
   // Gateways may serve on the same processors.
   lowerPriority(process.pid);

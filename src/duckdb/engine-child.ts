@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { joinBytes } from '../base/bytes.ts';
 import { childEnvironment } from '../base/child-environment.ts';
+import { lowerPriority } from '../base/lower-priority.ts';
 import { bodyClosing, bodyOpening, type ResultSet } from '../base/rows.ts';
 import type {
   Catalog,
@@ -11,7 +12,6 @@ import type {
   EngineSettings,
   EngineStatement,
 } from './engine-protocol.ts';
-import { lowerPriority } from './lower-priority.ts';
 import { newSpillDirectory } from './spill-directory.ts';
 
 /** A started engine process. */

@@ -108,7 +108,8 @@ async function open(): Promise<void> {
   const restLater = () => {
     clearTimeout(resting);
     resting = setTimeout(() => {
-      if (!current) memory.rest().catch(fail);
+      // The interrupt of a run that starts meanwhile may hit this; what is kept then is released another time.
+      if (!current) memory.rest().catch(() => {});
     }, restMs);
   };
   process.on('message', (command: EngineCommand) => {

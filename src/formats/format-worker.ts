@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { GatewayError } from '../base/errors.ts';
+import { lowerThreadPriority } from '../base/lower-priority.ts';
 import type { Column } from '../base/rows.ts';
 import type { RowWriter } from './row-writer.ts';
 import { createRowWriter, type WrittenFormat, writeRanges } from './write-rows.ts';
@@ -24,6 +25,8 @@ export type StepResult = { readonly job: number } & (
 
 /** The writers of jobs with more rows to come. */
 const writers = new Map<number, RowWriter>();
+
+lowerThreadPriority();
 
 parentPort!.on('message', async (step: FormatStep) => {
   const { job, rows } = step;

@@ -93,20 +93,19 @@ export function openContext(
   }
 
   const fieldAnswers: FieldAnswer[] = [];
-  const loadAnswer = async (...[definition, parameters, path]: Parameters<FieldContext['loadRows']>) => {
-    const answer = await loader.load({ definition, parameters });
-    fieldAnswers.push({ path, answer });
-    return answer;
+  /** How a field loads its rows, as a form that `read` makes of a body: once, whatever the number of fields that have that body. */
+  const loadsAs = <Rows>(read: (body: Buffer) => Promise<Rows>) => {
+    const readOnce = readEachOnce(read);
+    return async (...[definition, parameters, path]: Parameters<FieldContext['loadRows']>) => {
+      const answer = await loader.load({ definition, parameters });
+      const { columns, body } = answer;
+      const rows = await readOnce(body);
+      fieldAnswers.push({ path, answer });
+      return { columns, bytes: body.length, rows };
+    };
   };
-  const readOnce = readEachOnce(body => readRows(body, budget.turns));
-  const loadRows: FieldContext['loadRows'] = async (...field) => {
-    const { columns, body } = await loadAnswer(...field);
-    return { columns, bytes: body.length, rows: await readOnce(body) };
-  };
-  const loadRowTexts: FieldContext['loadRowTexts'] = async (...field) => {
-    const { columns, body } = await loadAnswer(...field);
-    return { columns, bytes: body.length, rows: await readRowTexts(body, budget.turns) };
-  };
+  const loadRows: FieldContext['loadRows'] = loadsAs(body => readRows(body, budget.turns));
+  const loadRowTexts: FieldContext['loadRowTexts'] = loadsAs(body => readRowTexts(body, budget.turns));
   const list: FieldContext['list'] = (items, info, options) =>
     boundedList(budget, items, info, { signal, ...options });
   const redact = redactionOfMessages(pipeline.redactKinds, headers, caller);

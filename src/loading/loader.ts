@@ -7,8 +7,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { childEnvironment } from '../base/child-environment.ts';
 import { GatewayError } from '../base/errors.ts';
+import { lowerPriority } from '../base/lower-priority.ts';
 import { createPermits } from '../base/turns.ts';
-import { lowerPriority } from '../duckdb/lower-priority.ts';
 import {
   readNewSourceTexts,
   readSourceFolder,

@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { lowerThreadPriority } from '../base/lower-priority.ts';
 import { type RedactionOptions, redactInSlices } from './redact-rows-json.ts';
 
 /** What the thread is told. */
@@ -29,6 +30,8 @@ const jobs = new Map<number, Running>();
  */
 const lanes = new Map<string, Set<Running>>();
 let isScheduled = false;
+
+lowerThreadPriority();
 
 parentPort!.on('message', (message: RedactionMessage) => {
   if ('isCancelled' in message) drop(message.id);

@@ -22,6 +22,7 @@ export const graphqlAttacks: readonly Attack[] = [
   { name: 'ten fields of unresponsive queries', senders: 4, seconds: 12, send: (to, n) => to.graphql({ query: fields(10, i => `logsAllSql(project: "x", sql: "select sum(length(regexp_replace(repeat('a', 100000 + x), 'a|b', 'c'))) as n from unnest(generate_array(1, 2000)) as x where ${n} >= ${i}") { rows }`) }) },
   { name: 'a hundred misses in each operation', senders: 16, seconds: 10, send: (to, n) => to.graphql({ query: fields(100, i => `usageApiCounts(interval: DAILY, project: "${'abcdefgh'[i % 8]}(x|y|z)*${n}q${i}") { timestamp totalRestRequests }`) }) },
   { name: 'answers of 15 MB', senders: 12, seconds: 10, send: (to, n) => to.graphql({ query: `{ logsAllSql(project: "x", sql: "select repeat(to_hex(sha256(concat('${n}', cast(x as string)))), 220) as m from unnest(generate_array(1, 1000)) as x") { rows } }` }) },
+  { name: 'sixty aliases of one large result', senders: 4, seconds: 10, send: (to, n) => to.graphql({ query: fields(60, () => `logsAllSql(project: "x", sql: "select repeat(to_hex(sha256(concat('${n}', cast(x as string)))), 200) as m from unnest(generate_array(1, 1000)) as x") { columns { name } }`) }) },
   { name: 'ten thousand integers a row', senders: 8, send: (to, n) => to.graphql({ query: `{ logsAllSql(project: "x", sql: "select generate_array(9007199254740993 + ${n}, 9007199254740993 + ${n} + 12000) as m from unnest(generate_array(1, 60)) as x") { rows } }` }) },
 ]; // biome-ignore format: a table
 

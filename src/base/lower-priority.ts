@@ -1,6 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 
+const lowPriority = constants.priority.PRIORITY_BELOW_NORMAL;
+
 /**
  * Gives a process the lower priority of everything that uses DuckDB. A scan takes every core, so hits and Redis keep a higher one; so does
  * the start of another process, whose caller may want little. Storing rows shares the processors with queries.
@@ -11,11 +13,19 @@ export function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
   for (const thread of threadsOf(pid)) {
     try {
-      setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+      setPriority(thread, lowPriority);
     } catch {
       // The process has ended.
     }
   }
+}
+
+/**
+ * Gives the thread that calls this the priority of the engine's processes: with a higher one, the results of one caller would be redacted or
+ * written before the queries of all others. Does nothing where a priority is that of the whole process, as it is outside Linux.
+ */
+export function lowerThreadPriority(): void {
+  if (process.platform === 'linux') setPriority(lowPriority);
 }
 
 function threadsOf(pid: number): readonly number[] {
