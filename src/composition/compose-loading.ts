@@ -11,6 +11,7 @@ import type { LoadingDeps } from '../http/answer-rows.ts';
 import { followLoads } from '../loading/follow-loads.ts';
 import { createLoader } from '../loading/loader.ts';
 import { withRetention } from '../loading/retention.ts';
+import { createRetentionClock } from '../loading/retention-clock.ts';
 import { createLoadMarker } from '../pipeline/mark-loaded.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { databasePath } from './compose-engine.ts';
@@ -42,11 +43,13 @@ export function openLoading(
   if (config.ENGINE !== 'duckdb') return undefined;
   const path = databasePath(config);
   const retention = { days: config.RETENTION_DAYS, megabytes: config.RETENTION_MB };
+  const now = createRetentionClock(deps.clock, deps.emit);
   const loader = createLoader({
     databasePath: path,
     sourcesDirectory: config.SOURCES_DIR,
     retention,
     emit: deps.emit,
+    now,
   });
   const mark = createLoadMarker({ ...deps, loadedMs: readCurrent(path).publishedMs });
   const unfollow = followLoads({
@@ -70,11 +73,7 @@ export function openLoading(
     // Problems with the folder are reported by the watch of its files.
     onFailed: () => undefined,
   });
-  const stopRetaining = retainHourly(
-    () => sources,
-    deps.clock,
-    nowMs => loader.retain(nowMs),
-  );
+  const stopRetaining = retainHourly(() => sources, now, loader.retain);
   let sampling: NodeJS.Timeout | undefined;
   return {
     /** Keeps adding sample rows as time passes, so that the last hour is never empty. */
@@ -102,20 +101,15 @@ export function openLoading(
  * Has old rows of sources with a retention removed, at start and once an hour: retention counts in whole hours.
  * @returns a function that stops this
  */
-function retainHourly(
-  sources: () => readonly Source[],
-  clock: Clock,
-  retain: (nowMs: number) => void,
-): () => void {
+function retainHourly(sources: () => readonly Source[], now: () => number, retain: () => void): () => void {
   let lastHour: number | undefined;
   const look = () => {
-    const nowMs = clock.now();
-    const hour = Math.floor(nowMs / 3_600_000);
+    const hour = Math.floor(now() / 3_600_000);
     if (hour === lastHour) return;
     lastHour = hour;
     const isBounded = ({ retentionDays, retentionMb }: Source) =>
       (retentionDays ?? retentionMb) !== undefined;
-    if (sources().some(isBounded)) retain(nowMs);
+    if (sources().some(isBounded)) retain();
   };
   const timer = setInterval(look, retainLookMs).unref();
   return () => clearInterval(timer);

@@ -56,10 +56,13 @@ export type LoaderCommand =
   | { readonly type: 'store' }
   /** Extend the sample to these settings. */
   | { readonly type: 'sample'; readonly sample: Sample }
-  /** Remove rows that are too old at this time, in milliseconds since 1970. */
-  | { readonly type: 'retain'; readonly nowMs: number }
+  /** Remove rows that are too old. */
+  | { readonly type: 'retain' }
   /** Repair a file of the database with a damaged block at this position. */
   | { readonly type: 'repair'; readonly place: number };
+
+/** A command with the gateway's time, in milliseconds since 1970: retention goes by it. */
+export type TimedCommand = LoaderCommand & { readonly nowMs: number };
 
 /** From the process to the gateway. */
 export type LoaderReport =
@@ -98,12 +101,13 @@ let acceptingLarge: Promise<void> = Promise.resolve();
 let isStoring = false;
 let isAsked = false;
 let sample: Sample | undefined;
-let retainAtMs: number | undefined;
+let isRetaining = false;
 let hasNewSources = false;
 
 await removeUnfinished(folder, Date.now());
-let [commands, working] = [0, 0];
-process.on('message', async (command: LoaderCommand) => {
+let [commands, working, nowMs] = [0, 0, 0];
+process.on('message', async (command: TimedCommand) => {
+  ({ nowMs } = command);
   if (command.type === 'sources') return takeSources(command.texts);
   commands++;
   working++;
@@ -138,7 +142,7 @@ async function act(command: LoaderCommand): Promise<void> {
     hasNewSources = true;
   }
   if (command.type === 'sample') ({ sample } = command);
-  if (command.type === 'retain') retainAtMs = command.nowMs;
+  if (command.type === 'retain') isRetaining = true;
 }
 
 /** Bodies with more bytes of rows are read one at a time: a line may have 16 MiB, and takes several times that in memory. */
@@ -216,7 +220,7 @@ async function repair(place: number): Promise<void> {
     await withTurn(settings.databasePath, async () => {
       const damaged = await repairBlock(settings.databasePath, place, Date.now());
       for (const { file, keptAs } of damaged) emit({ type: 'database.damaged', file, keptAs });
-      if (damaged.length > 0) retainAtMs ??= Date.now();
+      if (damaged.length > 0) isRetaining = true;
     });
   } catch (error) {
     emit({ type: 'rows.delayed', message: error instanceof Error ? error.message : String(error) });
@@ -232,8 +236,8 @@ async function store(): Promise<void> {
   while (isAsked) {
     isAsked = false;
     const startedMs = performance.now();
-    const own = { sample, retainAtMs, hasNewSources };
-    [sample, retainAtMs, hasNewSources] = [undefined, undefined, false];
+    const own = { sample, retains: isRetaining, hasNewSources };
+    [sample, isRetaining, hasNewSources] = [undefined, false, false];
     try {
       goesOn = await storeAccepted({
         ...settings,
@@ -243,13 +247,14 @@ async function store(): Promise<void> {
         upkeep,
         onChanged,
         goesOn,
+        nowMs,
         ...own,
       });
       if (goesOn) isAsked = true;
       await delay(Math.max(restMs, (performance.now() - startedMs) / 2));
     } catch (error) {
       sample ??= own.sample;
-      retainAtMs ??= own.retainAtMs;
+      isRetaining ||= own.retains;
       hasNewSources ||= own.hasNewSources;
       emit({ type: 'rows.delayed', message: error instanceof Error ? error.message : String(error) });
       const place = damagedPlace(error);

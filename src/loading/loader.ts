@@ -20,7 +20,7 @@ import type { Acceptance } from './accept-rows.ts';
 import { createRowsList, type RowsFile, rowsFolderOf, senderMark } from './accepted-rows.ts';
 import type { EventsAcceptance } from './events/accept-events.ts';
 import type { BodyEncoding } from './events/read-encoded.ts';
-import type { LoaderArguments, LoaderCommand, LoaderReport } from './loader-process.ts';
+import type { LoaderArguments, LoaderCommand, LoaderReport, TimedCommand } from './loader-process.ts';
 import type { LoadingEvent } from './loading-events.ts';
 
 /** Loads rows into sources while the gateway runs. */
@@ -41,8 +41,8 @@ export type Loader = {
   wake(): void;
   /** Extends the sample up to a time. */
   bringSample(sample: Sample): void;
-  /** Removes rows that exceed their source's retention at a time, in milliseconds since 1970. */
-  retain(nowMs: number): void;
+  /** Removes rows that exceed their source's retention. */
+  retain(): void;
   /**
    * Reads the files of newly added sources, and makes the tables of those that read no files in place. Broken files wait.
    * @returns the texts of all sources; undefined if there is no new file
@@ -61,6 +61,8 @@ export type EventsBody = {
 
 type LoaderOptions = LoaderArguments & {
   readonly emit: (event: LoadingEvent) => void;
+  /** The time by which rows are too old, in milliseconds since 1970. Default: the system's. */
+  readonly now?: () => number;
   /** Maximum bytes of accepted rows that wait to be stored; beyond that only an eighth of it is accepted per caller. Default 512 MiB. */
   readonly maxWaitingBytes?: number;
 };
@@ -85,7 +87,7 @@ const idleMs = 20_000;
 
 /** Makes a loader; its process, which reads the rows and writes the database, starts with the first of them. */
 export function createLoader(options: LoaderOptions): Loader {
-  const { databasePath, sourcesDirectory, retention = {}, emit } = options;
+  const { databasePath, sourcesDirectory, emit } = options;
   const folder = rowsFolderOf(databasePath);
   // Kept here because the process may end and start again, and its sources must not change then.
   let sourceTexts = readSourceTexts(sourcesDirectory);
@@ -97,7 +99,7 @@ export function createLoader(options: LoaderOptions): Loader {
 
   function running(): LoaderChild {
     if (isClosed) throw new GatewayError('unavailable', 'The gateway stops');
-    child ??= startChild({ databasePath, sourcesDirectory, retention }, sourceTexts, emit, reason => {
+    child ??= startChild(options, sourceTexts, reason => {
       child = undefined;
       if (!isClosed && reason !== undefined) emit({ type: 'loader.stopped', reason });
     });
@@ -156,7 +158,7 @@ export function createLoader(options: LoaderOptions): Loader {
     repair(place) {
       if (!isClosed) running().send({ type: 'repair', place });
     },
-    retain: nowMs => running().send({ type: 'retain', nowMs }),
+    retain: () => running().send({ type: 'retain' }),
     async close() {
       isClosed = true;
       await child?.end();
@@ -257,14 +259,13 @@ const execArgv = [
 
 /** @param onEnd called with the reason if the process ended without being asked to */
 function startChild(
-  settings: LoaderArguments,
+  { databasePath, sourcesDirectory, retention, emit, now = Date.now }: LoaderOptions,
   sourceTexts: SourceTexts,
-  emit: (event: LoadingEvent) => void,
   onEnd: (reason: string | undefined) => void,
 ): LoaderChild {
   const child: ChildProcess = fork(
     new URL('./loader-process.ts', import.meta.url),
-    [JSON.stringify(settings)],
+    [JSON.stringify({ databasePath, sourcesDirectory, retention } satisfies LoaderArguments)],
     {
       execArgv,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -272,7 +273,9 @@ function startChild(
     },
   );
   lowerPriority(child.pid);
-  child.send({ type: 'sources', texts: sourceTexts } satisfies LoaderCommand, () => undefined);
+  const post = (command: LoaderCommand) =>
+    child.send({ ...command, nowMs: now() } satisfies TimedCommand, () => undefined);
+  post({ type: 'sources', texts: sourceTexts });
   const owed = new Map<number, PromiseWithResolvers<Acceptance | EventsAcceptance>>();
   const ended = Promise.withResolvers<void>();
   let lastId = 0;
@@ -317,7 +320,7 @@ function startChild(
     idle.refresh();
     if (!child.connected) return;
     sent++;
-    child.send(command, () => undefined);
+    post(command);
   };
   return {
     accept<T extends AcceptCommand>(command: T) {

@@ -24,6 +24,8 @@ export type LoadingEvent =
       readonly task: 'retention' | 'sorting';
       readonly message: string;
     }
+  /** The system's clock was set ahead by more than an hour; retention believes it after a day. */
+  | { readonly type: 'clock.doubted'; readonly aheadMs: number }
   /** A damaged file or block, as found by a start or a query. */
   | Extract<EngineEvent, { type: 'database.damaged' | 'database.unreadable' }>
   /** The process that loads rows has ended; the next rows start a new one. */

@@ -25,8 +25,10 @@ type StoreOptions = {
   readonly emit: (event: LoadingEvent) => void;
   /** The sample to which the rows are extended. Default: no change. */
   readonly sample?: Sample | undefined;
-  /** Removes rows that are too old at this time, in milliseconds since 1970, even if no new ones wait. Default: only together with new rows. */
-  readonly retainAtMs?: number | undefined;
+  /** The time by which rows are too old, or of a past hour, in milliseconds since 1970. Default: the system's. */
+  readonly nowMs?: number;
+  /** Whether rows that are too old are removed even if no new ones wait. Default false: only together with new rows. */
+  readonly retains?: boolean;
   /** Whether some sources may have no tables yet, even if there is only one file of the database. Default false. */
   readonly hasNewSources?: boolean;
   /** Whether the previous turn left rows to sort. Default false. */
@@ -48,8 +50,8 @@ const turnMs = 1000;
  * @throws DatabaseBusyError; the system's and DuckDB's errors, such as a full disk; nothing is lost then
  */
 export async function storeAccepted(options: StoreOptions): Promise<boolean> {
-  const { databasePath, emit, sample, retainAtMs, goesOn = false, leftOut = new Set<string>() } = options;
-  const { upkeep = createUpkeep(emit) } = options;
+  const { databasePath, emit, sample, retains, goesOn = false, leftOut = new Set<string>() } = options;
+  const { upkeep = createUpkeep(emit), nowMs = Date.now() } = options;
   const folder = rowsFolderOf(databasePath);
   const listFiles = createRowsList(folder);
   const before = new Set((await listFiles()).map(({ name }) => name));
@@ -62,7 +64,7 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     return files.some(({ name }) => !waiting.has(name) && !unknown.has(name));
   };
   const isNewLayout = options.hasNewSources || lacksLayout(databasePath, sources);
-  if (!sample && retainAtMs === undefined && !goesOn && !isNewLayout && !(await hasFiles())) return false;
+  if (!sample && !retains && !goesOn && !isNewLayout && !(await hasFiles())) return false;
   let changedMs = 0;
   const onChanged = (table: string, ms: number) => {
     changedMs += ms;
@@ -99,7 +101,6 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     const fresh = known.length > 0 && performance.now() > endMs ? [] : toStore.slice(known.length);
     isLost = !(await storeAll(target, fresh, endMs));
     if (isLost) return { isLost };
-    const nowMs = retainAtMs ?? Date.now();
     const expired = await removeOld(connection, { sources, nowMs, upkeep, isLast });
     const isSampled = await bringSample(connection, sources, sample);
     const { moved, isDone } = await sortRows(connection, {

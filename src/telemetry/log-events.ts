@@ -25,6 +25,7 @@ const levels: Partial<Record<GatewayEvent['type'], 'debug' | 'warn' | 'error'>> 
   'rows.unwritable': 'warn',
   'rows.failed': 'error',
   'upkeep.failed': 'error',
+  'clock.doubted': 'warn',
   'engine.query_started': 'debug',
   'cache.loading': 'debug',
   'cache.stored': 'debug',

@@ -23,7 +23,8 @@ const take = async (name: string, events: readonly object[]) => {
   const body = Buffer.from(JSON.stringify(events));
   await acceptEvents({ databasePath, folder: rowsFolderOf(databasePath), source, body, nowMs });
 };
-const turn = () => storeAccepted({ databasePath, sources, emit: () => undefined, retainAtMs: nowMs });
+const turn = () =>
+  storeAccepted({ databasePath, sources, emit: () => undefined, retains: true, nowMs: nowMs });
 
 await claimFolder(databasePath);
 await take('postgres.logs', [

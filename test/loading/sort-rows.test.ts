@@ -208,7 +208,7 @@ test('a writer that is killed between any two statements loses no row and double
   const rows = 14_000;
   await acceptMixed(databasePath, rows);
   // While the hour of the rows goes on, nothing is sorted.
-  const options = { databasePath, sources: [calls], emit: () => undefined, retainAtMs: startMs };
+  const options = { databasePath, sources: [calls], emit: () => undefined, retains: true, nowMs: startMs };
   while (await storeAccepted(options));
   const program = fileURLToPath(new URL('./sort-until-killed.ts', import.meta.url));
   const endings: (number | null)[] = [];

@@ -315,13 +315,13 @@ test('rows that grow too old go without a load, from both files, and only the fi
   await database.accept(kept, [{ n: 1, at: new Date(nowMs).toISOString() }, { n: 2 }]);
   while (await database.turn());
   const before = readCurrent(database.databasePath);
-  await database.turn({ retainAtMs: nowMs + 86_400_000 });
+  await database.turn({ retains: true, nowMs: nowMs + 86_400_000 });
   expect(readCurrent(database.databasePath)).toEqual(before);
-  const retainAtMs = nowMs + 3 * 86_400_000;
-  await database.turn({ retainAtMs });
+  const later = nowMs + 3 * 86_400_000;
+  await database.turn({ retains: true, nowMs: later });
   const after = readCurrent(database.databasePath);
   expect([await database.ask(all), after.loads.numbers]).toEqual([['2'], before.loads.numbers! + 1]);
-  await database.turn({ retainAtMs });
+  await database.turn({ retains: true, nowMs: later });
   expect(await database.ask(all, database.spare())).toEqual(['2']);
   expect(readCurrent(database.databasePath)).toEqual(after);
 });
@@ -368,9 +368,9 @@ test('rows beyond the megabytes of their source go, the oldest first, and nobody
   onTestFinished(() => void vi.restoreAllMocks());
   const looks = () => read.mock.calls.filter(([sql]) => sql.includes('pragma_storage_info')).length;
   // Each file is looked at once more after its rows went.
-  for (let turn = 0; turn < 4; turn++) await database.turn({ upkeep, retainAtMs: startMs });
+  for (let turn = 0; turn < 4; turn++) await database.turn({ upkeep, retains: true, nowMs: startMs });
   const before = looks();
-  for (let turn = 0; turn < 4; turn++) await database.turn({ upkeep, retainAtMs: startMs });
+  for (let turn = 0; turn < 4; turn++) await database.turn({ upkeep, retains: true, nowMs: startMs });
   expect(looks()).toBe(before);
   const [count, oldest, newest] = await Promise.all(
     ['count(*)', 'min(n)', 'max(n)'].map(async what =>

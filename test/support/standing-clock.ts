@@ -3,6 +3,8 @@ import type { Clock } from '../../src/base/clock.ts';
 export type StandingClock = Clock & {
   /** Moves the clock on by milliseconds. */
   advance(ms: number): void;
+  /** Sets the clock on by milliseconds that did not pass. */
+  set(ms: number): void;
 };
 
 /**
@@ -10,11 +12,16 @@ export type StandingClock = Clock & {
  * @param start ISO 8601, or milliseconds since 1970
  */
 export function createStandingClock(start: string | number = '2026-01-15T12:00:00Z'): StandingClock {
-  let nowMs = new Date(start).getTime();
+  let passedMs = 0;
+  let startMs = new Date(start).getTime();
   return {
-    now: () => nowMs,
+    now: () => startMs + passedMs,
+    steady: () => passedMs,
     advance(ms) {
-      nowMs += ms;
+      passedMs += ms;
+    },
+    set(ms) {
+      startMs += ms;
     },
   };
 }
