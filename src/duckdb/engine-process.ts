@@ -16,7 +16,7 @@ import { bodyClosing, bodyOpening } from '../base/rows.ts';
 import { resultTooLarge } from '../engine/result-too-large.ts';
 import { finishRow } from '../googlesql/printer/finish-row.ts';
 import { quoteText } from '../googlesql/tree/quote-text.ts';
-import { isHeldElsewhere, prepareConnection, readCatalog } from './database.ts';
+import { isHeldElsewhere, materializeLate, prepareConnection, readCatalog } from './database.ts';
 import type {
   BoundValue,
   Catalog,
@@ -53,8 +53,9 @@ const writerTimeoutMs = 10_000;
 /** Name of the database in DuckDB; the instance itself is an empty one in memory. */
 const attachedName = 'data';
 
-/** One text for the names and types of all columns of the attached file. */
-const columnsSql = `SELECT md5(string_agg(concat_ws(' ', table_name, column_name, data_type), ',' ORDER BY table_name, column_index))
+/** One text for the names and types of all columns of the attached file, and the rows of its longest table. */
+const columnsSql = `SELECT md5(string_agg(concat_ws(' ', table_name, column_name, data_type), ',' ORDER BY table_name, column_index)),
+  (SELECT max(estimated_size) FROM duckdb_tables() WHERE database_name = '${attachedName}')
   FROM duckdb_columns() WHERE database_name = '${attachedName}'`;
 
 /** Milliseconds without a run after which free memory is released. */
@@ -87,7 +88,7 @@ async function open(): Promise<void> {
   const reader = createReader(connection, views, statements);
   await reader.follow();
   await connection.run(`SET search_path = 'memory.main,${attachedName}.main'`);
-  await connection.run("SET GLOBAL allowed_configs = ['threads']");
+  await connection.run("SET GLOBAL allowed_configs = ['threads', 'late_materialization_max_rows']");
   // From here on no statement can open another file, load code or undo these settings.
   await connection.run('SET GLOBAL enable_external_access = false');
   await connection.run('SET GLOBAL lock_configuration = true');
@@ -185,7 +186,8 @@ function createReader(connection: DuckDBConnection, views: SourceViews, statemen
 
   async function readTables(): Promise<void> {
     // Reading all tables takes 11 ms of processor time, comparing their columns 3; each load switches files, but hardly ever changes columns.
-    const [[found] = []] = (await connection.runAndReadAll(columnsSql)).getRows();
+    const [[found, rows] = []] = (await connection.runAndReadAll(columnsSql)).getRows();
+    await materializeLate(connection, Number(rows));
     if (found === columns) return;
     columns = found;
     const stored = (await readCatalog(connection, attachedName)).map(({ name, columns }) => {

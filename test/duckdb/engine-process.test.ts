@@ -100,6 +100,19 @@ test('a statement among many has one thread, and the next one as many as before'
   expect(await threads(false)).toEqual(all);
 });
 
+test('looks at each group of rows for the newest of them only where a table is not very long', async () => {
+  const settingOf = async (rowCount: number) => {
+    const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
+    const { connection, close } = await openForWriting(databasePath, []);
+    await connection.run(`CREATE TABLE t AS SELECT true AS a FROM range(${rowCount})`);
+    close();
+    const child = await startChild({ databasePath });
+    return rows(child, "SELECT current_setting('late_materialization_max_rows')::VARCHAR");
+  };
+  expect(await settingOf(39_999_999)).toEqual([10_000]);
+  expect(await settingOf(40_000_000)).toEqual([0]);
+});
+
 test.each([
   ['with values', 'SELECT to_json(concat(n, $value))::VARCHAR FROM t'],
   ['without values', 'SELECT to_json(n)::VARCHAR FROM t'],
