@@ -8,7 +8,7 @@ import {
   call,
 } from '../tree/bound-tree.ts';
 import { onlyOnWarehouse, startOfText, UnsupportedSql } from '../tree/sql-error.ts';
-import { printOrderTerm } from './print-order-term.ts';
+import { printOrderTerm } from './print-order.ts';
 import type { Printer } from './printer.ts';
 import { fillTemplate } from './templates.ts';
 

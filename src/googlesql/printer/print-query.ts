@@ -24,7 +24,7 @@ import {
 } from '../tree/walk-bound-tree.ts';
 import { asCondition, conjunctsOf, printConjuncts } from './print-condition.ts';
 import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
-import { printOrderTerm } from './print-order-term.ts';
+import { amongFirst, printOrderTerm } from './print-order.ts';
 import { convertStorage } from './print-storage.ts';
 import { type OwnRow, type Printer, placeKey, subsetName } from './printer.ts';
 
@@ -167,8 +167,12 @@ function printSelect(
   if (select.from) {
     for (const relation of impliedPresence(select.from, select.where)) printer.impliedRelations.add(relation);
   }
+  const first = query && amongFirst(query);
+  // Before FROM, whose columns have other places in it.
+  const firstRows = first && printer.query(printer, first.query, { keepsOrder: false });
   const scan = select.from && printSelectFrom(printer, select, select.from);
   const where = select.where ? printConjuncts(printer, select.where) : [];
+  if (first) where.push(`${printer.expression(printer, first.column)} in (${firstRows})`);
   const rows = scan && { ...scan, filters: [...scan.filters, ...where] };
   const order = (query?.orderBy ?? []).flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
   const added = outerColumnsOfWindows(printer, select, order);

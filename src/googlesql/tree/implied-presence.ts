@@ -47,7 +47,7 @@ function collect({ unnests, values }: Known, from: BoundFrom): void {
 }
 
 /** Values that are not NULL where a condition is true. */
-function valuesWhereTrue(condition: BoundExpression): BoundExpression[] {
+export function valuesWhereTrue(condition: BoundExpression): BoundExpression[] {
   if (condition.kind !== 'call') return valuesBehind(condition);
   const [first] = condition.arguments;
   if (condition.name === 'AND') return condition.arguments.flatMap(valuesWhereTrue);
