@@ -28,7 +28,7 @@ type Curve = {
   readonly measure: (size: number, directory: string) => Promise<Point['figures']>;
 };
 
-/** Rows of the longest table: `BENCH_MAX_ROWS`, default ten million. A hundred million take 20 GB and half an hour to make. */
+/** Rows of the longest table: `BENCH_MAX_ROWS`, default ten million. A hundred million take 6 GB and a quarter of an hour to make. */
 const maxRows = Number(process.env.BENCH_MAX_ROWS ?? 10_000_000);
 
 const curves: Readonly<Record<string, Curve>> = {

@@ -83,9 +83,12 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
     isOver = true;
   }, options.waitMs);
   let isNearlyOver = false;
-  const nearlyTimer = setTimeout(() => {
-    isNearlyOver = true;
-  }, options.waitMs - minLeftMs);
+  const nearlyTimer = setTimeout(
+    () => {
+      isNearlyOver = true;
+    },
+    Math.max(0, options.waitMs - minLeftMs),
+  );
   let { known } = options;
   let waiting: Span | undefined;
   const wait = notifier.join(key.digest);

@@ -28,15 +28,20 @@ type Column = Extract<BoundExpression, { kind: 'column' }>;
 /** Maximum rows of LIMIT and OFFSET for which `amongFirst` looks up the times. */
 const maxFirst = 10_000;
 
-/** A column, and a query for values of it. */
-type ValuesOf = { readonly column: Column; readonly query: BoundQuery };
+/** A column, and a query for its first values. */
+type FirstValues = { readonly column: Column; readonly query: BoundQuery; readonly descending: boolean };
 
 /**
  * For the first rows by time of one stored table, the column of times and a query for theirs; undefined for any other query. With the
- * condition that the time is one of these the rows stay the same. DuckDB finds the times in a few narrow columns, and then reads the wide ones only there, instead of in whole groups of 122,880 rows. If
- * few rows fit, it searches the table twice, so this is only for tests that cost little.
+ * condition that a row's time is not beyond the last of these the rows stay the same. DuckDB finds the times in a few narrow columns, and then
+ * reads the wide ones only there, instead of in whole groups of 122,880 rows. If few rows fit, it searches the table twice, so this is only for tests that cost little (decision 149).
  */
-export function amongFirst({ body, orderBy: [first], limit, offset = 0 }: BoundQuery): ValuesOf | undefined {
+export function amongFirst({
+  body,
+  orderBy: [first],
+  limit,
+  offset = 0,
+}: BoundQuery): FirstValues | undefined {
   if (body.kind !== 'select' || !body.from || !isPlain(body) || !first) return undefined;
   if (typeof limit !== 'number' || typeof offset !== 'number' || limit + offset > maxFirst) return undefined;
   const key = typeof first.by === 'number' ? body.items[first.by] : first.by;
@@ -47,7 +52,7 @@ export function amongFirst({ body, orderBy: [first], limit, offset = 0 }: BoundQ
   // This query is made here: it has no wide columns.
   if (body.items.length === 1 && body.items[0] === key) return undefined;
   const isTime = (value: BoundExpression) => isColumn(value, key) || isColumn(value, scan.originOf(key));
-  // A NULL is not IN a list.
+  // A NULL is not less or greater.
   const isOwn = (relation: number) => scan.relations.includes(relation);
   if (!tests.every(test => isCheap(test, isOwn)) || !tests.flatMap(valuesWhereTrue).some(isTime))
     return undefined;
@@ -58,7 +63,7 @@ export function amongFirst({ body, orderBy: [first], limit, offset = 0 }: BoundQ
     limit: limit + offset,
     columns: [{ name: '', anonymous: true, type: key.type }],
   };
-  return { column: key, query };
+  return { column: key, query, descending: first.descending };
 }
 
 const isPlain = ({ distinct, groupBy, having, qualify, items }: BoundSelect): boolean =>

@@ -169,10 +169,15 @@ function printSelect(
   }
   const first = query && amongFirst(query);
   // Before FROM, whose columns have other places in it.
-  const firstRows = first && printer.query(printer, first.query, { keepsOrder: false });
+  const firstTimes = first && printer.query(printer, first.query, { keepsOrder: false });
   const scan = select.from && printSelectFrom(printer, select, select.from);
   const where = select.where ? printConjuncts(printer, select.where) : [];
-  if (first) where.push(`${printer.expression(printer, first.column)} in (${firstRows})`);
+  if (first) {
+    const [operator, last] = first.descending ? ['>=', 'min'] : ['<=', 'max'];
+    where.push(
+      `${printer.expression(printer, first.column)} ${operator} (select ${last}(c0) from (${firstTimes}))`,
+    );
+  }
   const rows = scan && { ...scan, filters: [...scan.filters, ...where] };
   const order = (query?.orderBy ?? []).flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
   const added = outerColumnsOfWindows(printer, select, order);

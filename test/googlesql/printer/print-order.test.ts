@@ -23,7 +23,7 @@ function looksUpTimes(sql: string): boolean {
     parameterNames: ['from'],
     maxRows: 100_000,
   });
-  return /\bin \(select r\$\d+\.\w+ as c0 from .* limit \d+\)/s.test(printed.replaceAll('"', ''));
+  return /[<>]= \(select (min|max)\(c0\) from \(.* limit \d+\)/s.test(printed);
 }
 
 const logs = "with logs as (select * from `postgres.logs` where project = 'p1' and timestamp > '2026-01-01')";
