@@ -170,8 +170,8 @@ const isValid = (project: string) => {
 };
 
 test.each([
-  { name: 'DuckDB', numRuns: 20, leastRows: 300 },
-  { name: 'BigQuery', numRuns: 10, leastRows: 130 },
+  { name: 'DuckDB', numRuns: 40, leastRows: 600 },
+  { name: 'BigQuery', numRuns: 15, leastRows: 200 },
 ] as const)(
   'contract 7.3: a batch on $name gives each project the rows of its single run, to the byte',
   async options => {

@@ -349,7 +349,7 @@ test('contract 8.8: whatever is asked, by whichever way, no row of another proje
         expect(Number(count)).toBeLessThanOrEqual(ourRows);
       }
     }),
-    { numRuns: 120 },
+    { numRuns: 250 },
   );
   expect(Math.min(answered, refused)).toBeGreaterThan(10);
 });

@@ -52,8 +52,8 @@ export function amongFirst({
   // This query is made here: it has no wide columns.
   if (body.items.length === 1 && body.items[0] === key) return undefined;
   const isTime = (value: BoundExpression) => isColumn(value, key) || isColumn(value, scan.originOf(key));
-  // A NULL is not less or greater.
   const isOwn = (relation: number) => scan.relations.includes(relation);
+  // Rows without a time are neither before nor after one: some test must leave them out already.
   if (!tests.every(test => isCheap(test, isOwn)) || !tests.flatMap(valuesWhereTrue).some(isTime))
     return undefined;
   const query: BoundQuery = {
