@@ -19,8 +19,8 @@ export type Connections = {
   /**
    * Adds a new connection. If there are too many, one is evicted: preferably one that never sent a request, then an idle one of the
    * caller who has the most, and of these the one that has been idle for the longest, then the one that has been sending its request for
-   * the longest.
-   * @returns false if all have a completely received request in flight
+   * the longest. A caller who has less than half of an equal share loses none: its next request may be on its way already.
+   * @returns false if there is none to evict
    */
   add(socket: Socket): boolean;
   /** Records that a request has arrived, and decides what to do with it. */
@@ -38,9 +38,11 @@ export type Connections = {
    * Counts a request that is being answered, by its sender, whose connection this is from now on.
    * @param credentials as presented; requests without any are not counted because they are answered at once
    * @returns a function to call when it is answered; call it once
-   * @throws GatewayError `too_many_requests`
+   * @throws GatewayError `too_many_requests`; from then on `endsNext` is true of the connection
    */
   enter(socket: Socket, credentials: string | undefined): () => void;
+  /** Whether the connection is to end with its next response, because its caller has too many. */
+  endsNext(socket: Socket): boolean;
   /** Ends the connections without a request in flight that have been idle for this many milliseconds. */
   endIdle(idleMs: number): void;
   /** Destroys all connections. */
@@ -57,6 +59,8 @@ type Connection = {
   /** Unanswered requests that arrived before the one ahead of them was answered. */
   pipelined: number;
   isRefused: boolean;
+  /** Whether its caller had too many requests in flight: idle, it would leave no place but one of somebody else's to a new connection. */
+  isOverShare: boolean;
   /** Whether received bytes wait to be parsed. */
   isWaiting: boolean;
 };
@@ -72,6 +76,7 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
   const held = countByCaller();
   /** How many connections its caller has; one that never sent a request could be of somebody who has them all. */
   const heldWith = ({ caller, last }: Connection) => (last ? held.of(caller) : Infinity);
+  const isEvictable = (connection: Connection) => heldWith(connection) >= max / held.callers() / 2;
   const remove = (connection: Connection) => {
     if (all.delete(connection.socket) && connection.last) held.change(connection.caller, -1);
   };
@@ -84,14 +89,21 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
         connection.caller = credentials;
         held.change(credentials, 1);
       }
-      return share(credentials);
+      try {
+        return share(credentials);
+      } catch (refusal) {
+        if (connection) connection.isOverShare = true;
+        throw refusal;
+      }
     },
+    endsNext: socket => all.get(socket)?.isOverShare === true,
     get count() {
       return all.size;
     },
     add(socket) {
       if (all.size >= max) {
-        const evicted = longestIdle(all.values(), heldWith) ?? longestSending(all.values());
+        const evictable = [...all.values()].filter(isEvictable);
+        const evicted = longestIdle(evictable, heldWith) ?? longestSending(evictable);
         if (!evicted) return false;
         remove(evicted);
         // One that was ended for another reason is replaced before it is closed, and was not evicted.
@@ -105,6 +117,7 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
         activeMs: performance.now(),
         pipelined: 0,
         isRefused: false,
+        isOverShare: false,
         isWaiting: false,
       };
       all.set(socket, connection);
@@ -159,6 +172,7 @@ function countByCaller() {
   const of = (caller: string | undefined) => counts.get(caller) ?? 0;
   return {
     of,
+    callers: () => counts.size,
     change(caller: string | undefined, by: 1 | -1) {
       const count = of(caller) + by;
       if (count === 0) counts.delete(caller);
@@ -180,7 +194,7 @@ function isAnswering({ last }: Connection): boolean {
 
 /** The connection that has been idle for the longest among those of the caller who has the most. */
 function longestIdle(
-  connections: Iterable<Connection>,
+  connections: readonly Connection[],
   heldWith: (connection: Connection) => number,
 ): Connection | undefined {
   let found: Connection | undefined;
@@ -196,7 +210,7 @@ function longestIdle(
 }
 
 /** The connection that has been sending its request for the longest: slow bodies would otherwise hold all places. Its client can retry. */
-function longestSending(connections: Iterable<Connection>): Connection | undefined {
+function longestSending(connections: readonly Connection[]): Connection | undefined {
   let found: Connection | undefined;
   for (const connection of connections) {
     if (connection.last?.request.complete !== false) continue;

@@ -36,7 +36,7 @@ export type HandlerDeps = RouteDeps & {
   readonly compat: Compat;
   readonly emit: (event: HttpEvent) => void;
   readonly unread: UnreadAnswers;
-  readonly connections: Pick<Connections, 'beginRepeated' | 'enter' | 'inFlight' | 'setWaiting'>;
+  readonly connections: Pick<Connections, 'beginRepeated' | 'endsNext' | 'enter' | 'inFlight' | 'setWaiting'>;
   /** Whether this is the latest request of its connection. */
   readonly isLast: (pair: RequestPair) => boolean;
 };
@@ -199,7 +199,8 @@ function refuse(serving: Serving, incoming: Incoming, error: GatewayError, facts
 function send(serving: Serving, incoming: Incoming, response: HttpResponse, facts: RequestFacts): void {
   const { request } = incoming;
   const isUnread = !request.complete && hasBody(request);
-  const mustClose = isUnread || (serving.isClosing && serving.isLast(incoming));
+  const isEnding = serving.isClosing || serving.connections.endsNext(request.socket);
+  const mustClose = isUnread || (isEnding && serving.isLast(incoming));
   if (isUnread && request.headers['content-length'] !== undefined && response.status !== 408)
     dropRest(request);
   // For a request that was refused before its token was accepted, the log names the token that it claims.

@@ -94,7 +94,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
       return;
     }
     onEnded('connection_limit');
-    const message = `${limits.maxConnections} connections have a request in flight`;
+    const message = `${limits.maxConnections} connections are open, and none of them may be closed for another`;
     answerRaw(deps, socket, new GatewayError('overloaded', message));
   });
   server.on('request', (request, response) =>

@@ -182,17 +182,18 @@ test('contract 11.1: one token waits on three quarters of the connections at mos
   const gateway = await open(4);
   const waiting = [];
   for (let n = 0; n < 3; n++) waiting.push(await begin(gateway, get(path)));
-  const last = await openRaw(gateway.port);
-  onTestFinished(() => void last.socket.destroy());
-  const answered = async (bytes: string, count: number) => {
-    last.write(bytes);
-    await gateway.until(() => readAnswers(last.text()).length === count);
-    return readAnswers(last.text()).at(-1);
+  const answered = async (bytes: string) => {
+    const connection = await begin(gateway, bytes);
+    await gateway.until(() => readAnswers(connection.text()).length === 1);
+    return { ...readAnswers(connection.text())[0], ended: connection.ended };
   };
-  const refused = { status: 429, head: expect.stringMatching(/retry-after: 1/i) };
-  expect(await answered(get(path), 1)).toMatchObject(refused);
-  expect(await answered(get('/readyz'), 2)).toMatchObject({ status: 200 });
-  expect(await answered(get('/api/endpoints', otherToken), 3)).toMatchObject({ status: 200 });
+  const refused = await answered(get(path));
+  expect(refused).toMatchObject({ status: 429, head: expect.stringMatching(/retry-after: 1/i) });
+  // Kept open, it would be idle, and the next new connection would take the place of somebody else's idle one.
+  expect(refused.head).toMatch(/connection: close/i);
+  await refused.ended;
+  expect(await answered(get('/readyz'))).toMatchObject({ status: 200 });
+  expect(await answered(get('/api/endpoints', otherToken))).toMatchObject({ status: 200 });
   // Who leaves makes room.
   waiting[0]!.socket.destroy();
   await expect.poll(async () => (await gateway.get('/api/endpoints')).status).toBe(200);
@@ -224,6 +225,23 @@ test('contract 11.1: new connections take the places of idle ones of the token t
   expect(await firstOf(other, ...many.slice(2), late)).toBe(other);
   await ask(testToken);
   expect(await firstOf(...many.slice(2), late)).toBe(many[2]);
+});
+
+test('contract 11.1: a token with few connections loses none to new ones', async () => {
+  const gateway = await open(9);
+  const asked = get('/api/endpoints', otherToken);
+  const few = [await begin(gateway, asked), await begin(gateway, asked)];
+  const answers = (count: number) =>
+    gateway.until(() => few.every(each => readAnswers(each.text()).length === count));
+  await answers(1);
+  for (let n = 0; n < 6; n++) await begin(gateway, get(path));
+  const sending = await begin(gateway, unsent);
+  // The place of the request that its token has been sending for the longest, rather than that of an idle connection.
+  await begin(gateway, get(path));
+  expect(readAnswers(await sending.ended)).toEqual([]);
+  expect(readAnswers(await (await openRaw(gateway.port)).ended)).toMatchObject([{ status: 503 }]);
+  for (const each of few) each.write(asked);
+  await answers(2);
 });
 
 test('contract 11.1: large GraphQL operations of one token keep no other token waiting', async () => {
