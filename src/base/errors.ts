@@ -190,6 +190,19 @@ export class GatewayError extends Error {
   }
 }
 
+/** Maximum characters of a message that repeats a caller's text or a value: it may be redacted, and each field of GraphQL has its own. */
+const maxMessage = 1000;
+
+/**
+ * Cuts a message that repeats what may be long: a name as long as a query's text, a value as long as a row. It is cut between words where it
+ * has any: redaction, which follows, would not recognise half of an e-mail address.
+ */
+export function shortened(message: string): string {
+  if (message.length <= maxMessage) return message;
+  const space = message.lastIndexOf(' ', maxMessage);
+  return `${message.slice(0, space > maxMessage / 2 ? space : maxMessage).toWellFormed()}…`;
+}
+
 /** Converts anything thrown to a GatewayError; a bug becomes `internal`, with its cause for the log. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;

@@ -1,4 +1,4 @@
-import { GatewayError, type SqlPosition } from '../base/errors.ts';
+import { GatewayError, type SqlPosition, shortened } from '../base/errors.ts';
 import { BigQueryFailure } from './answers/bigquery-failure.ts';
 import { failureRow } from './answers/failure-table.ts';
 import type { BigQueryEvent } from './bigquery-events.ts';
@@ -58,7 +58,10 @@ export function toCallersError(error: unknown, context: FailureContext): unknown
     return new GatewayError('engine_failed', 'The warehouse refused the query', { cause: error });
   }
   const where = own ? ` at [${own.line}:${own.column}]` : '';
-  return new GatewayError(code, cleaned + where, { cause: error, ...(own ? { position: own } : {}) });
+  return new GatewayError(code, shortened(cleaned) + where, {
+    cause: error,
+    ...(own ? { position: own } : {}),
+  });
 }
 
 /** An aborted request becomes `cancelled`; anything else is a known error or a bug. */

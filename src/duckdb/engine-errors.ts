@@ -1,4 +1,4 @@
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, shortened } from '../base/errors.ts';
 import { failureMark } from '../googlesql/functions/duckdb-macros.ts';
 import { damagedPlace } from './data-folder/damaged-block.ts';
 import { EngineGoneError } from './engine-child.ts';
@@ -44,9 +44,9 @@ export function toCallersError(
   const [, kind = '', words = ''] = /^([\w ]+?) Error: ([^\n]*)/.exec(error.message) ?? [];
   const own = failureOf(words);
   if (own === undefined && dataFaults.has(kind) && patternFault.test(words))
-    return new GatewayError('invalid_query', `Cannot parse regular expression: ${words}`, { cause: error });
+    return valueFault(`Cannot parse regular expression: ${words}`, error);
   const said = own ?? (dataFaults.has(kind) ? callersWords(words) : undefined);
-  if (said !== undefined) return new GatewayError('invalid_query', said, { cause: error });
+  if (said !== undefined) return valueFault(said, error);
   // DuckDB's windows and outer joins can't see columns of an enclosing query, and its keys of GROUP BY lose a struct's names.
   if (
     /^(?:Binder|Not implemented)$/.test(kind) &&
@@ -62,6 +62,11 @@ export function toCallersError(
   // The rest are bugs of the translation; "Cannot …" comes from the locked configuration.
   emit({ type: 'engine.bug', endpoint, message: error.message });
   return new GatewayError('engine_failed', 'The engine refused the query', { cause: error });
+}
+
+/** A fault of the query's own values, which its message may repeat: one has up to a megabyte. */
+function valueFault(message: string, cause: Error): GatewayError {
+  return new GatewayError('invalid_query', shortened(message), { cause });
 }
 
 /** The message of a check in printed SQL (`bq_fail`) or of one of our functions; DuckDB quotes the former as text that is not a number. */

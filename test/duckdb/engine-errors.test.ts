@@ -42,6 +42,24 @@ test.each([
 });
 
 test.each([
+  ["Conversion Error: Could not convert string '$' to INT64", 'Bad int64 value: '],
+  ['Invalid Input Error: ! $', ''],
+  ['Invalid Input Error: missing ): $', 'Cannot parse regular expression: missing ): '],
+])(
+  'contract 11.4: a message repeats the beginning of a long value, whole words of it: %s',
+  (message, start) => {
+    const said = (value: string) =>
+      (translate(new Error(message.replace('$', value))).translated as GatewayError).message;
+    const unbroken = said('1:'.repeat(500_000));
+    expect(unbroken.startsWith(`${start}1:1:`)).toBe(true);
+    expect(unbroken).toHaveLength(1001);
+    expect(said(`${'word '.repeat(180)}${'x'.repeat(120)}@example.com`)).toBe(
+      `${start}${'word '.repeat(180).trimEnd()}…`,
+    );
+  },
+);
+
+test.each([
   'Binder Error: Referenced column "hidden" not found in FROM clause!',
   'Catalog Error: Table with name cloudflare.logs.prod does not exist!',
   'Permission Error: Cannot access file "/etc/passwd" - file system operations are disabled by configuration',

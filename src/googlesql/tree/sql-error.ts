@@ -1,4 +1,4 @@
-import { GatewayError, type SqlPosition } from '../../base/errors.ts';
+import { GatewayError, type SqlPosition, shortened } from '../../base/errors.ts';
 
 /** Where an error is reported that has no position of its own: one about the whole text, or one found while printing. */
 export const startOfText: SqlPosition = { line: 1, column: 1 };
@@ -34,11 +34,4 @@ export class UnsupportedSql extends GatewayError {
 /** @param what `function SOUNDEX`, `PIVOT` */
 export function onlyOnWarehouse(what: string, at: SqlPosition): UnsupportedSql {
   return new UnsupportedSql({ message: `${what} is not supported on the embedded engine`, at });
-}
-
-/** Maximum characters of a message: a name or a type in it may be as long as the text. */
-const maxMessage = 1000;
-
-function shortened(message: string): string {
-  return message.length > maxMessage ? `${message.slice(0, maxMessage).toWellFormed()}…` : message;
 }
