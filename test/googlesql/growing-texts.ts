@@ -151,6 +151,8 @@ export const growingTexts: Readonly<Record<string, GrowingText>> = {
   'groups of a regular expression': n => `select regexp_extract(id, r'${'(?:a)'.repeat(n)}') as x from edge_logs`,
   'open classes of a regular expression': n => `select regexp_extract(id, r'${'[^'.repeat(n)}') as x from edge_logs`,
   'open quotations of a regular expression': n => `select regexp_extract(id, r'${'\\Q'.repeat(n)}') as x from edge_logs`,
+  'open named classes of a regular expression': n => `select regexp_extract(id, r'${'\\p{'.repeat(n)}') as x from edge_logs`,
+  'open codes of a regular expression': n => `select regexp_extract(id, r'${'\\x{'.repeat(n)}') as x from edge_logs`,
   'backslashes of a regular expression': n => `select regexp_extract(id, r'${'\\\\'.repeat(n)}') as x from edge_logs`,
   'regular expressions': n => `select ${list(n, i => `regexp_contains(id, r'a{10}${i}') as c${i}`)} from edge_logs`,
   'backslashes of a replacement': n => `select regexp_replace(id, 'a', r'${'\\\\'.repeat(n)}') as x from edge_logs`,

@@ -14,9 +14,12 @@ export function patternProblem(pattern: string): string | undefined {
 /** A group that is being read: its size so far, that of its last piece, which a repetition may follow, and that of the group itself. */
 type Group = { size: number; last: number; readonly own: number };
 
-/** The pieces of an RE2 pattern: quotations, classes, escapes, groups' openings, repetitions, single characters. */
+/**
+ * The pieces of an RE2 pattern: quotations, classes, escapes, groups' openings, repetitions, single characters. What is in braces ends at
+ * the first character of no name: read up to a brace that never comes, each of many would be read to the end of the pattern.
+ */
 const piece =
-  /\\Q[\s\S]*?(?:\\E|$)|\\[pP](?:\{[^}]*\}|[\s\S])|\\x\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w+:\]|[^\]\\])*(?:\]|\\?$)|\((?:\?(?:P?<\w*>|[a-zA-Z-]*:|[a-zA-Z-]+(?=\))|))?|\{\d+(?:,\d*)?\}|[\s\S]/gu;
+  /\\Q[\s\S]*?(?:\\E|$)|\\[pP](?:\{\^?\w*\}|[\s\S])|\\x\{\w*\}|\\[\s\S]|\[\^?\]?(?:\\[\s\S]|\[:\^?\w+:\]|[^\]\\])*(?:\]|\\?$)|\((?:\?(?:P?<\w*>|[a-zA-Z-]*:|[a-zA-Z-]+(?=\))|))?|\{\d+(?:,\d*)?\}|[\s\S]/gu;
 
 /** A range in a class that ends beyond ASCII, or may. */
 const farRange = /-(?:[^\0-\x7f\]]|\\[xp])/gu;
