@@ -9,7 +9,7 @@ import { describeParameter } from '../endpoints/parameters/describe-parameter.ts
 import { scalarTypeOf } from '../endpoints/parameters/read-parameter.ts';
 import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { addSqlTypes } from './add-sql-types.ts';
-import { type Row, type Rows, rowConverter } from './read-rows.ts';
+import { type Row, type Rows, rowConverter, withoutThen } from './read-rows.ts';
 import { type Builder, createSchemaBuilder, type FieldContext } from './schema-builder.ts';
 
 /**
@@ -194,14 +194,13 @@ function fieldReader(column: ColumnDefinition): (row: Row) => unknown {
   const { name, required, repeated } = column;
   // A caller's SQL may give it an integer beyond 2^53, which GraphQL's own type would not write.
   const written =
-    columnType(column) === 'String' ? (value: unknown) => keptDigits(value) ?? value : undefined;
+    columnType(column) === 'String' ? (value: unknown) => keptDigits(value) ?? value : withoutThen<unknown>;
   return row => {
     const value = row[name];
     if (value === null || value === undefined) {
       if (!required && !repeated) return null;
       throw new GatewayError('invalid_query', `Column "${name}" is NULL, which its field can not be`);
     }
-    if (!written) return value;
     return Array.isArray(value) ? value.map(written) : written(value);
   };
 }

@@ -143,7 +143,16 @@ function limitRootFields(max: number): ValidationRule {
   };
 }
 
+/** Refuses fields that would be called `then` in the result: the executor takes an object with such a member for a promise. */
+const refuseThen: ValidationRule = context => ({
+  Field(node) {
+    if ((node.alias ?? node.name).value !== 'then') return;
+    context.reportError(badRequest('No field of a result may be named "then"; give it another alias', node));
+  },
+});
+
 const limitingRules = [
+  refuseThen,
   limitRootFields(maxRootFields),
   limitComparisons(maxFragments, maxRepeats),
   limitIntrospection(maxIntrospectionFields),

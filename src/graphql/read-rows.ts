@@ -15,7 +15,7 @@ export type Rows<Item = Row> = {
   readonly bytes: number;
 };
 
-/** A row that is written as it came, without being parsed. */
+/** A row, or a value of one, that is written as it came, without being parsed. */
 export class RowText {
   readonly text: string;
 
@@ -27,6 +27,12 @@ export class RowText {
   toJSON(): unknown {
     return parseExactJson(this.text);
   }
+}
+
+/** A value that the executor does not take for a promise, as it does any object with a member `then`: such an object becomes text. */
+export function withoutThen<Value>(value: Value): Value | RowText {
+  const isAwaited = typeof value === 'object' && value !== null && 'then' in value;
+  return isAwaited ? new RowText(JSON.stringify(value)) : value;
 }
 
 /** Longer bodies are parsed row by row. */
@@ -49,7 +55,7 @@ export async function readRows(body: Buffer, turns: Turns): Promise<readonly Row
 /** Reads the rows of a REST body `{"result":[…]}` whose fields nobody reads; those of a long body stay texts. */
 export async function readRowTexts(body: Buffer, turns: Turns): Promise<readonly (Row | RowText)[]> {
   return body.length <= maxUnslicedBytes
-    ? parseRows(body)
+    ? parseRows(body).map(withoutThen)
     : eachRow(body, turns, (json, start, end) => new RowText(json.toString('utf8', start, end)));
 }
 
@@ -98,10 +104,13 @@ export function columnsBytes(columns: readonly Column[]): number {
 /** Makes a converter of rows from the wire form of REST to that of GraphQL's scalars: timestamps become text, JSON text becomes values. */
 export function rowConverter(columns: readonly Column[]): (row: Row) => Row {
   const converted = columns.filter(({ type }) => converters[type] !== undefined);
-  if (converted.length === 0) return row => row;
+  const hasThen = columns.some(({ name }) => name === 'then');
+  if (converted.length === 0 && !hasThen) return row => row;
   return row => {
     const copy: Record<string, unknown> = { ...row };
     for (const column of converted) copy[column.name] = convert(column, row[column.name]);
+    // The executor would await the row, see `withoutThen`.
+    if (hasThen) delete copy.then;
     return copy;
   };
 }

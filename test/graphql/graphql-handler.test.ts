@@ -24,6 +24,31 @@ beforeAll(async () => {
 const codes = (body: { errors: { extensions: { code: string } }[] }) =>
   body.errors.map(({ extensions }) => extensions.code);
 
+test('contract 11.3: a field that would be named "then" is refused, since the executor would await what has it', async () => {
+  for (const query of ['{ then: __typename }', '{ logsAll(project: "ours") { then: id } }']) {
+    const { body } = await gateway.graphql(query);
+    expect(codes(body)).toEqual(['invalid_graphql']);
+    expect(body.errors[0].message).toContain('may be named "then"');
+  }
+});
+
+test('contract 11.3: a column or a member named "then" is no promise', async () => {
+  const ask = (field: string, sql: string) =>
+    gateway.graphql(`query ($sql: String!) { rows: ${field} }`, { sql });
+  const whole = await ask(
+    'logsAllSql(project: "x", sql: $sql) { rows }',
+    'select 9007199254740993 as `then`',
+  );
+  expect(whole.text).toContain('"rows":[{"then":9007199254740993}]');
+  const own = 'logsAll(project: "x", sql: $sql) { id metadata }';
+  const values = ['json \'{"then":1}\'', 'struct(1 as `then`)', '[struct(1 as `then`)]'];
+  const answers = values.map(value => ask(own, `select 'a' as id, ${value} as metadata, 2 as \`then\``));
+  const member = '{"then":1}';
+  for (const [at, shown] of [member, member, `[${member}]`].entries()) {
+    expect((await answers[at])?.text).toContain(`{"data":{"rows":[{"id":"a","metadata":${shown}}]}`);
+  }
+});
+
 describe('both handlers return the same rows', () => {
   test('contract 3.2: logsAll', async () => {
     const { body } = await gateway.graphql(
