@@ -13,6 +13,7 @@ export const handlerAttacks: readonly Attack[] = [
   { name: 'agents with long names and identifiers', send: (to, n) => to.send('/mcp', { method: 'POST', headers: agent, body: JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(400_000), method: n % 2 ? 'x'.repeat(400_000) : 'tools/call', params: { name: 'y'.repeat(400_000) } }) }) },
   { name: 'agents whose tools never end', senders: 32, seconds: 8, send: (to, n) => mcp(to, 'tools/call', { name: 'logs_all_sql', arguments: { project: to.project, sql: endless(n) } }) },
   { name: 'agents with results of 15 MB', senders: 16, seconds: 10, send: (to, n) => mcp(to, 'tools/call', { name: 'logs_all_sql', arguments: { project: 'x', sql: bulk(15_000, n) } }) },
+  { name: 'agents with ids, methods and versions of every kind', senders: 32, send: (to, n) => to.send('/mcp', { method: 'POST', headers: { ...agent, ...(n % 3 === 0 && { 'mcp-protocol-version': 'x'.repeat(n % 5000) }) }, body: at(oddMessages, n) }) },
   { name: 'agents that open streams and sessions', senders: 64, send: (to, n) => to.send('/mcp', { method: at(['GET', 'DELETE', 'OPTIONS'], n), headers: { ...agent, accept: 'text/event-stream', 'mcp-session-id': `s${n}`, 'last-event-id': `${n}` } }) },
   ...(['csv', 'ndjson', 'parquet', 'arrow'] as const).flatMap((format): Attack[] => [
     { name: `16 MB of small integers as ${format}`, seconds: 12, send: (to, n) => exported(to, format, `select array_concat(generate_array(1, 7), generate_array(1, ${3000 + (n % 50)})) as a from unnest(generate_array(1, 1000))`) },
@@ -49,12 +50,32 @@ export const writeAttacks: readonly Attack[] = ([
   { name: 'events: ids of 60 KB', senders: 16, seconds: 8, send: (to, n) => events(to, JSON.stringify(Array.from({ length: 10 }, (_, i) => ({ id: 'x'.repeat(60_000) + n + i, event_message: 'x', timestamp: Date.now() * 1000 })))) },
   { name: 'events: times of every day', senders: 16, seconds: 8, send: (to, n) => events(to, JSON.stringify(Array.from({ length: 400 }, (_, i) => ({ event_message: 'x', timestamp: (Date.now() - ((n * 400 + i) * 86_400_000) % 3e14) * 1000, project: `p${n}x${i}` })))) },
   { name: 'events: to sources that are not there', senders: 32, seconds: 6, send: (to, n) => to.send(`/api/logs?source_name=${'postgres.log'.repeat(100)}${n}`, { method: 'POST', headers: json, body: '[{}]' }) },
+  { name: 'events: names that become one', senders: 16, seconds: 8, send: (to, n) => events(to, JSON.stringify([{ event_message: 'x', metadata: Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`${'é'.repeat(1 + (i % 200))}${at(['-', '.', '+', ' '], i)}${n}`, i])) }])) },
+  { name: 'events: a field of every type in turn', senders: 8, seconds: 8, send: (to, n) => events(to, JSON.stringify(Array.from({ length: 9000 }, (_, i) => ({ event_message: 'x', metadata: { [`turn${n % 3}`]: at([1, 'a', true, 1.5, { a: 1 }, [1], [[1]], null, '2026-01-01'], i) } })))) },
+  { name: 'events: names of a MB', senders: 16, seconds: 8, send: (to, n) => events(to, JSON.stringify(Array.from({ length: 15 }, (_, i) => ({ event_message: 'x', [`${'k'.repeat(999_000)}${n}x${i}`]: 1 })))) },
+  { name: 'events: numbers of every length', senders: 16, seconds: 8, send: (to, n) => events(to, at([`[{"timestamp":1e400,"a":${'9'.repeat(900_000)},"b":-0,"c":1e-400}]`, `[{"timestamp":"${'1'.repeat(900_000)}"}]`, `[{"metadata":{"a":[${list(50_000, () => '12345678901234567')}]}}]`, '[{"timestamp":[[[1]]]},{"timestamp":{"a":1}}]'], n)) },
+  { name: 'events: names that every object has', senders: 16, seconds: 6, send: (to, n) => events(to, `[{"__proto__":{"id":"x"},"constructor":{"prototype":{"a":1}},"toString":"x","event_message":"x${n}","metadata":{"__proto__":{"polluted":1},"toJSON":{"a":1},"rowid":1,"_p":1,"then":{"then":1}}}]`) },
+  { name: 'events: bodies of every form', senders: 32, seconds: 6, send: (to, n) => events(to, at(['{"batch":[]}', '{"batch":{}}', '{"batch":[[[]]]}', 'null', '[]', '[null,1,"x",[]]', '{"batch":[{"batch":[{}]}]}', '{"event_message":null,"message":{"a":1}}', '\n\n{}\n', '{"a":1}{"b":2}', '[{}', '\0', '{"batch":"x","event_message":"y"}', `[{"metadata":{"a":${'['.repeat(60)}1${']'.repeat(60)}}}]`], n)) },
+  { name: 'rows: values of no type', senders: 16, seconds: 8, send: to => rows(to, oddRows) },
+  { name: 'rows: quotes and backslashes by the million', senders: 8, seconds: 8, send: (to, n) => rows(to, at([`{"id":"${'\\"'.repeat(4_000_000)}\n`, `{"id":"x","event_message":"${'\\\\'.repeat(2_000_000)}\\ud800"}\n`, `{"id":"${'NaN '.repeat(2_000_000)}","a":NaN}\n`], n)) },
   { name: 'events: one line each, thousands', senders: 200, seconds: 8, send: (to, n) => events(to, `{"event_message":"x${n}"}`) },
 ] satisfies Attack[]).map(attack => ({ ...attack, scope: 'write' as const })); // biome-ignore format: a table
 
 const json = { 'content-type': 'application/json' };
 const agent = { ...json, accept: 'application/json, text/event-stream' };
 const rowsPath = '/api/sources/postgres.logs/rows';
+
+const long = 'x'.repeat(900_000);
+const oddMessages = [
+  '{"jsonrpc":"2.0","id":{"a":1},"method":"tools/list"}',
+  `{"jsonrpc":"2.0","id":1${'0'.repeat(400)},"method":"tools/list"}`,
+  '{"jsonrpc":"2.0","id":1,"method":"constructor","params":{"__proto__":{}}}',
+  '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"__proto__","arguments":{}}}',
+  `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"${long}"}}`,
+  `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"${long}"}}`,
+  `{"jsonrpc":"2.0","id":7,"result":{"a":"${long}"}}`,
+  `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"${long}","capabilities":{},"clientInfo":{"name":"x","version":"y"}}}`,
+];
 
 const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]));
 const [wide, narrow] = [members(60_000), members(9000)];
@@ -63,6 +84,11 @@ const packed = {
   gzip: gzipSync(Buffer.alloc(200_000_000, ' ')),
   zstd: zstdCompressSync(Buffer.alloc(200_000_000, ' ')),
 };
+
+const oddRows = [
+  '{"__proto__":1,"id":"x"}', '{"timestamp":"0000-00-00"}', '{"timestamp":1e308}', '{"timestamp":-1}', '{"metadata":"{\\"a\\":"}',
+  '{"metadata":[[[[{}]]]]}', `{"id":${'1'.repeat(400)}}`, '[1]', '"x"', 'null', 'NaN', '{"id":NaN}', '{"id":"a","id":"b"}', '{"id":"\\ud800"}',
+].join('\n'); // biome-ignore format: a list
 
 function mcp(to: Target, method: string, params: object): Promise<void> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });

@@ -39,9 +39,39 @@ export function strangeAttacks(token: string): readonly Attack[] {
     { name: 'errors as long as a text may be', senders: 16, send: (to, n) => to.sql(`select ${`a${n}`.padEnd(60_000, 'b@c.de ')} from edge_logs`, { headers: { 'lf-endpoint-redact-pii': 'true' } }) },
     { name: 'agents that read resources', senders: 64, send: (to, n) => to.send('/mcp', { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }, body: JSON.stringify({ jsonrpc: '2.0', id: n, method: at(['resources/list', 'resources/read', 'resources/templates/list', 'prompts/list', 'logging/setLevel', 'completion/complete'], n), params: { uri: `saved-query://logs.all/subsets${n % 7 ? '' : 'x'.repeat(300_000)}`, cursor: 'z'.repeat(300_000) } }) }) },
     { name: 'the catalogue in storms', senders: 64, send: (to, n) => to.send(at(['/api/endpoints', '/api/endpoints/logs.all', '/api/endpoints/none', '/admin/warm', '/admin/invalidate'], n)) },
+    { name: 'connections half closed behind a request', senders: 64, send: (to, n) => to.socket(at([`GET ${usage}?interval=daily&project=x HTTP/1.1\r\n${tokenLines(token)}\r\n`, `GET ${logs}?project=x HTTP/1.1\r\n${tokenLines(token)}\r\n`, `${head('Content-Length: 100\r\n')}{"a"`, 'GET / HTTP/1.1\r\nHost'], n), { ends: 'half', holdMs: 500 }) },
+    { name: 'connections that are reset at any moment', senders: 64, send: (to, n) => to.socket(`GET ${logs}?project=x&sql=select+${n}+as+n HTTP/1.1\r\n${tokenLines(token)}\r\n`.repeat(3), { ends: 'reset', holdMs: n % 60 }) },
+    { name: 'targets that are no paths', senders: 32, send: (to, n) => to.socket(`${at(oddTargets, n)} HTTP/1.1\r\n${tokenLines(token)}Connection: close\r\n\r\n`, { holdMs: 300 }) },
+    { name: 'headers that expressions read', senders: 32, send: (to, n) => to.send(`${usage}?interval=daily&project=x`, { headers: at(oddHeaders, n) }) },
+    { name: 'bodies in other character sets', senders: 32, send: (to, n) => to.send(logs, { method: 'POST', headers: { 'content-type': at(['application/json; charset=utf-16', `application/${'+'.repeat(9000)}json`, 'application/json'], n) }, body: at([Buffer.from('{"project":"x"}', 'utf16le'), Buffer.from('{"project":"\xff\xfe\xed\xa0\x80"}', 'latin1'), '\ufeff{"project":"x"}', '\u00a0'.repeat(500_000)], n) }) },
+    { name: 'keys that look like numbers', senders: 16, send: (to, n) => to.send(logs, { method: 'POST', headers: { 'content-type': 'application/json' }, body: `{${list(60_000, i => `"${i * at([2 ** 16, 2 ** 20, 2 ** 24, 61_356], n)}":1`, ',')},"project":"x"}` }) },
+    { name: 'objects of ever other shapes', senders: 16, send: (to, n) => to.send(logs, { method: 'POST', headers: { 'content-type': 'application/json' }, body: `{"project":[${list(45_000, i => `{"k${n}x${i}":1}`, ',')}]}` }) },
+    { name: 'members that every object has', senders: 32, send: (to, n) => to.send(at([logs, '/graphql', '/mcp'], n), { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }, body: '{"__proto__":{"sql":"select 1"},"constructor":{"prototype":{"x":1}},"project":"x","toString":1,"then":{},"query":"{ __typename }","variables":{"__proto__":{"p":1}},"operationName":"__proto__"}' }) },
+    { name: 'values of parameters that are no texts', senders: 16, send: (to, n) => to.send(logs, { method: 'POST', headers: { 'content-type': 'application/json' }, body: `{"project":${at(['9'.repeat(900_000), `1e${'9'.repeat(900_000)}`, `0.${'0'.repeat(900_000)}1`, `"x","format":${'['.repeat(50_000)}${']'.repeat(50_000)}`, `"x","sql":{"a":"${'1:'.repeat(450_000)}"}`, `"x"${',"project":"x"'.repeat(60_000)}`], n)}}` }) },
+    { name: 'zones in every case of letters', senders: 16, send: (to, n) => to.rest({ iso_timestamp_start: `2026-01-01 00:00:00 ${list(16, i => 'america/new_york'.charAt(i)[(n >> (i % 12)) & 1 ? 'toUpperCase' : 'toLowerCase'](), '')}` }) },
+    { name: 'the same requests as others, left at any moment', senders: 64, seconds: 8, send: (to, n) => to.send(at([`${logs}?project=${to.project}`, `${usage}?interval=hourly&project=${to.project}`, `${usage}?interval=minutely&project=left${n >> 2}`], n >> 1), { leaveMs: n % 40 }) },
     { name: 'tokens of 100 KB', senders: 32, send: (to, n) => to.send(`${logs}?project=x`, { headers: { authorization: `Bearer ${at(['sqg_', 'eyJhbGciOiJSUzI1NiJ9.', 'ey', ''], n)}${'a.'.repeat(45_000)}${n}` } }) },
   ]; // biome-ignore format: a table
 }
+
+const oddTargets = [
+  'GET http://[', 'OPTIONS *', 'GET *', 'GET //evil/', 'GET http:x', 'GET /%00', 'GET /api/endpoints/query/%ff', 'GET /?%ff=%ff', 'GET http:///livez',
+  'GET https://a@b:99999/livez', 'GET ?x', 'GET /livez#x', 'M-SEARCH *', 'QUERY /graphql', 'GET /api/sources/%2e%2e/rows', 'GET /api/endpoints/__proto__',
+  'GET /api/endpoints/query/constructor', 'GET /assets/..%2f..%2fpackage.json', 'GET /graphql?query=%00&variables=[1]&operationName=__proto__',
+]; // biome-ignore format: a list
+
+/** Long headers, of which the end does not fit what we look for. */
+const oddHeaders: readonly Record<string, string>[] = [
+  { 'cache-control': `,${' '.repeat(60_000)}no-cach` },
+  { 'cache-control': ',\t\t\t\t\t\t\t'.repeat(8000) },
+  { authorization: `Bearer${' '.repeat(60_000)}x` },
+  { 'lf-endpoint-labels': ','.repeat(100_000) },
+  { 'if-none-match': 'W/'.repeat(50_000) },
+  { accept: 'a/b;'.repeat(30_000) },
+  { expect: 'x'.repeat(60_000) },
+  { 'x-request-id': `${'a'.repeat(100_000)}!` },
+  { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01${'-x'.repeat(40_000)}` },
+];
 
 /** Framings of a body that HTTP forbids, or that are read differently in places. */
 const framings = [

@@ -50,8 +50,36 @@ export const sqlAttacks: readonly Attack[] = [
   { name: 'functions of every kind', senders: 16, seconds: 20, send: (to, n) => to.sql(at(costly, n)(n)) },
   { name: 'functions that make more than they get', senders: 16, seconds: 30, send: (to, n) => to.sql(at(growing, n)(n)) },
   { name: 'recursion of every kind', seconds: 12, send: (to, n) => to.sql(at(recursive, n)(n)) },
+  { name: 'errors that repeat a MB', senders: 16, seconds: 8, send: (to, n) => to.sql(at(repeating, n)(n), redacted) },
+  { name: 'errors that repeat a MB, in many fields', seconds: 8, send: (to, n) => to.graphql({ query: `{ ${list(9, i => `f${i}: logsAllSql(project: "x", sql: ${JSON.stringify(at(repeating, i)(n))}) { rows }`, ' ')} }` }, redacted) },
+  { name: 'statements that are long to plan or run', senders: 16, seconds: 20, send: (to, n) => to.sql(at(planned, n)(n)) },
+  { name: 'records that are fifty deep', seconds: 12, send: (to, n) => to.sql(`select ${'[struct('.repeat(20 + (n % 31))}${n} as a${')] as a'.repeat(19 + (n % 31))})] as x`) },
   { name: 'redaction of colons', send: (to, n) => to.sql(`select repeat('1:', ${30_000 - (n % 50)}) as m from unnest(generate_array(1, 100))`, redacted) },
   { name: 'redaction of hexadecimal digits, dots and at signs', senders: 16, seconds: 10, send: (to, n) => to.sql(`select repeat('${at(['abcdef01', '::1.', 'a@b.c', '1.2.3.', 'eyJa.eyJb.', 'Bearer a=', 'a@', '.a'], n)}', ${7500 - (n % 50)}) as m from unnest(generate_array(1, 800))`, redacted) },
+]; // biome-ignore format: a table
+
+/** Values that do not fit, which their errors repeat. */
+const repeating: readonly ((n: number) => string)[] = [
+  n => `select error(repeat('1:', 400000 + ${n})) as x`,
+  n => `select cast(repeat('1::', 300000 + ${n}) as int64) as x`,
+  n => `select cast(repeat('2001:db8::1 ', 80000 + ${n}) as timestamp) as x`,
+  n => `select cast(repeat('a@b.c ', 150000 + ${n}) as float64) as x`,
+  n => `select parse_json(concat('{', repeat('a@b.c', 150000 + ${n}))) as x`,
+];
+
+/** Short statements of many tables, aggregates or sets. */
+const planned: readonly ((n: number) => string)[] = [
+  n => `select count(*) as n from edge_logs e0 ${list(59, i => `join edge_logs e${i + 1} on e${i + 1}.id = e${i}.id`, ' ')} where e0.id != '${n}'`,
+  n => `select ${list(120, i => `count(distinct concat(id, '${n}x${i}')) as c${i}`)} from edge_logs, unnest(generate_array(1, 40))`,
+  n => `select count(*) as n from edge_logs, unnest(generate_array(1, 30)) x group by grouping sets (${list(60, i => `(id, x, mod(x, ${i + n + 2}))`)})`,
+  n => `select array(select y from unnest(generate_array(1, 1000000)) y order by mod(y * 7919, 1000003 + ${n}) desc limit 5) as a from unnest(generate_array(1, 50)) x`,
+  n => `select array_length(array_agg(concat(id, cast(x as string)) order by sha256(concat(id, cast(x as string))))) as n from edge_logs, unnest(generate_array(1, 200)) x where id != '${n}'`,
+  n => `select max(c) as m from (select count(distinct id) over (order by unix_micros(timestamp) range between ${100_000_000_000 + n} preceding and current row) as c from edge_logs)`,
+  n => `select count(*) as n from (select id, x from edge_logs, unnest(generate_array(1, 2000)) x union distinct select id, x + ${n} from edge_logs, unnest(generate_array(1, 2000)) x)`,
+  n => `select count(*) as n from (select x from unnest(generate_array(1, 1000000)) x intersect all select x + ${n} from unnest(generate_array(1, 1000000)) x)`,
+  n => `select * from (select id, mod(length(id), 7) as k, ${n} as v from edge_logs) pivot (sum(v), count(*) as c for k in (${list(400, i => `${i}`)}))`,
+  n => `with edge_logs as (select * from edge_logs), b as (with edge_logs as (select ${n} as id) select * from edge_logs) select count(*) as n from edge_logs, b`,
+  n => `select id from edge_logs limit 9223372036854775807 offset ${9_223_372_036_854_000_000n + BigInt(n)}`,
 ]; // biome-ignore format: a table
 
 /** Small texts whose functions have much to do. */

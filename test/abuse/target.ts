@@ -30,6 +30,8 @@ type SendOptions = AskOptions & { readonly method?: string; readonly body?: stri
 type SocketOptions = {
   /** Milliseconds until it is closed, unless the server closes it first. Default 1000. */
   readonly holdMs?: number;
+  /** `half`: with a FIN right behind the bytes, while it still reads; `reset`: with an RST after `holdMs`. Default: with a FIN after `holdMs`. */
+  readonly ends?: 'half' | 'reset';
   /** Whether it reads what comes. Default true. */
   readonly reads?: boolean;
   /** Written again and again behind the bytes, each `everyMs`. */
@@ -113,10 +115,11 @@ export function createTarget(
     sql: (sql, options) => rest({ sql }, options),
     graphql: (body, options = {}) => post('/graphql', body, options),
     send,
-    socket: (bytes, { holdMs = 1000, reads = true, drip, everyMs = 100 } = {}) =>
+    socket: (bytes, { holdMs = 1000, ends, reads = true, drip, everyMs = 100 } = {}) =>
       new Promise(resolve => {
         const socket = connect(Number(port), '127.0.0.1');
-        const timers = [setTimeout(() => socket.destroy(), holdMs)];
+        const end = () => (ends === 'reset' ? socket.resetAndDestroy() : socket.destroy());
+        const timers = [setTimeout(end, holdMs)];
         if (drip !== undefined) timers.push(setInterval(() => socket.write(drip), everyMs));
         if (reads) {
           socket.on('data', part => {
@@ -130,7 +133,8 @@ export function createTarget(
           count('closed');
           resolve();
         });
-        socket.write(bytes);
+        if (ends === 'half') socket.end(bytes);
+        else socket.write(bytes);
       }),
   };
 }
