@@ -1,51 +1,43 @@
 import { errorCodes } from '../base/errors.ts';
 import { formatNames } from '../formats/row-formats.ts';
 
-const redactPii = {
-  name: 'LF-ENDPOINT-REDACT-PII',
-  in: 'header',
-  required: false,
-  description: "Overrides the endpoint's redaction of personal data for this request; any letter case.",
-  schema: { type: 'string', enum: ['true', 'false'] },
-};
+type Place = 'header' | 'query';
 
-const labels = {
-  name: 'LF-ENDPOINT-LABELS',
-  in: 'header',
-  required: false,
-  description: 'Labels of the query in the warehouse, for the keys that the saved query allows.',
-  schema: { type: 'string', examples: ['team=red,cost-centre=42'] },
-};
+/** An optional parameter whose value is a text. */
+function parameter(place: Place, name: string, description: string, schema: object) {
+  return { name, in: place, required: false, description, schema: { type: 'string', ...schema } };
+}
 
-const explain = {
-  name: 'explain',
-  in: 'query',
-  required: false,
-  description:
+/** What every operation on a saved query takes, beside the query's own parameters. */
+const parameters = {
+  redactPii: parameter(
+    'header',
+    'LF-ENDPOINT-REDACT-PII',
+    "Overrides the endpoint's redaction of personal data for this request; any letter case.",
+    { enum: ['true', 'false'] },
+  ),
+  labels: parameter(
+    'header',
+    'LF-ENDPOINT-LABELS',
+    'Labels of the query in the warehouse, for the keys that the saved query allows.',
+    { examples: ['team=red,cost-centre=42'] },
+  ),
+  explain: parameter(
+    'query',
+    'explain',
     'Says what the query would do, as `{"explain":{…}}`, and runs none; for tokens with the scope `explain`.',
-  schema: { type: 'string', enum: ['true', 'false'] },
-};
-
-const format = {
-  name: 'format',
-  in: 'query',
-  required: false,
-  description: 'The format of the answer; without it `Accept` decides.',
-  schema: { type: 'string', enum: formatNames, default: 'json' },
-};
-
-const ifNoneMatch = {
-  name: 'If-None-Match',
-  in: 'header',
-  required: false,
-  description: 'An `ETag` of before: the answer is a 304 if it is still the same.',
-  schema: { type: 'string' },
-};
-
-const etag = {
-  description: 'Of these bytes; absent where the saved query is not cached.',
-  required: false,
-  schema: { type: 'string' },
+    { enum: ['true', 'false'] },
+  ),
+  format: parameter('query', 'format', 'The format of the answer; without it `Accept` decides.', {
+    enum: formatNames,
+    default: 'json',
+  }),
+  ifNoneMatch: parameter(
+    'header',
+    'If-None-Match',
+    'An `ETag` of before: the answer is a 304 if it is still the same.',
+    {},
+  ),
 };
 
 const notModified = {
@@ -86,23 +78,20 @@ const explained = {
   },
 };
 
-const receipt = {
-  description:
+/** A header that not every response has. */
+const header = (description: string, schema: object) => ({ description, required: false, schema });
+
+const headers = {
+  receipt: header(
     'What the query cost that the answer waited for, where the engine knows; a dictionary of RFC 9651.',
-  required: false,
-  schema: { type: 'string', examples: ['bytes-processed=1000, bytes-billed=10485760, slot-ms=1500'] },
-};
-
-const truncated = {
-  description: '`?1` where the query had more rows than `Result-Max-Rows`; else absent.',
-  required: false,
-  schema: { type: 'string', enum: ['?1'] },
-};
-
-const maxRows = {
-  description: 'The most rows of an answer; only where rows were cut.',
-  required: false,
-  schema: { type: 'integer' },
+    { type: 'string', examples: ['bytes-processed=1000, bytes-billed=10485760, slot-ms=1500'] },
+  ),
+  truncated: header('`?1` where the query had more rows than `Result-Max-Rows`; else absent.', {
+    type: 'string',
+    enum: ['?1'],
+  }),
+  maxRows: header('The most rows of an answer; only where rows were cut.', { type: 'integer' }),
+  etag: header('Of these bytes; absent where the saved query is not cached.', { type: 'string' }),
 };
 
 const errorResponse = {
@@ -148,8 +137,8 @@ export const components = {
     apiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' },
     bearer: { type: 'http', scheme: 'bearer' },
   },
-  parameters: { redactPii, labels, explain, format, ifNoneMatch },
-  headers: { receipt, truncated, maxRows, etag },
+  parameters,
+  headers,
   responses: { error: errorResponse, notModified },
   schemas: { Explained: explained },
 };

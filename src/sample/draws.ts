@@ -23,8 +23,12 @@ export function weigh(salt: string, weights: readonly (readonly [sql: string, we
 export const pick = (salt: string, texts: readonly string[]) =>
   `([${texts.map(quoteText).join(', ')}])[1 + ${below(salt, texts.length)}]`;
 
+/** Texts with their weights, as `weigh` takes them. */
 export const text = (strings: Readonly<Record<string, number>>) =>
   Object.entries(strings).map(([value, weight]) => [quoteText(value), weight] as const);
+
+/** Numbers with their weights, smallest first, as `weigh` takes them. */
+export const numbers = (weights: Readonly<Record<number, number>>) => Object.entries(weights);
 
 export const hex = (salt: string, digits: number) =>
   `substr(md5(concat(i, ${quoteText(salt)})), 1, ${digits})`;

@@ -1,4 +1,4 @@
-import { below, chance, hex, ipv4, ipv6, pick, text, weigh } from './draws.ts';
+import { below, chance, hex, ipv4, ipv6, numbers, pick, text, weigh } from './draws.ts';
 import type { SampleSource } from './sample-source.ts';
 import { functionNames, project, tables, userAgents } from './vocabulary.ts';
 
@@ -10,10 +10,9 @@ const edgePath = `CASE area
   WHEN 'functions' THEN concat('/functions/v1/', ${pick('function', functionNames)})
   ELSE ${pick('other', ['/', '/favicon.ico', '/graphql/v1', '/pg/health'])} END`;
 
-const edgeStatus = `CASE WHEN area = 'realtime' THEN 101 ELSE ${weigh('status', [
-  ['200', 780], ['201', 70], ['204', 40], ['304', 20], ['400', 25], ['401', 20], ['403', 8], ['404', 20], ['409', 5],
-  ['429', 3], ['500', 5], ['502', 2], ['503', 2],
-])} END`; // biome-ignore format: one list
+const edgeStatus = `CASE WHEN area = 'realtime' THEN 101 ELSE ${weigh('status', numbers({
+  200: 780, 201: 70, 204: 40, 304: 20, 400: 25, 401: 20, 403: 8, 404: 20, 409: 5, 429: 3, 500: 5, 502: 2, 503: 2,
+}))} END`; // biome-ignore format: one list
 
 const places = "{colo: 'FRA', city: 'Frankfurt am Main', country: 'DE', continent: 'EU', region: 'Hesse', code: 'HE', timezone: 'Europe/Berlin', postal: '60313', latitude: '50.11552', longitude: '8.68417', eu: '1'},"
   + "{colo: 'IAD', city: 'Ashburn', country: 'US', continent: 'NA', region: 'Virginia', code: 'VA', timezone: 'America/New_York', postal: '20147', latitude: '39.04372', longitude: '-77.48749', eu: NULL},"

@@ -1,4 +1,4 @@
-import { below, chance, hex, ipv4, pick, text, uuid, weigh } from './draws.ts';
+import { below, chance, hex, ipv4, numbers, pick, text, uuid, weigh } from './draws.ts';
 import { edge } from './sample-edge.ts';
 import type { SampleSource } from './sample-source.ts';
 import { functionNames, project, tables, userAgents } from './vocabulary.ts';
@@ -95,12 +95,7 @@ const functionEdge: SampleSource = {
   draws: {
     project,
     name: pick('function', functionNames),
-    status: weigh('status', [
-      ['200', 90],
-      ['401', 3],
-      ['500', 6],
-      ['546', 1],
-    ]),
+    status: weigh('status', numbers({ 200: 90, 401: 3, 500: 6, 546: 1 })),
     method: weigh('method', text({ POST: 85, OPTIONS: 10, GET: 5 })),
     url: `concat('https://', project, '.supabase.co/functions/v1/', name)`,
   },
@@ -171,12 +166,7 @@ const storage: SampleSource = {
   draws: {
     project,
     method: weigh('method', text({ GET: 80, POST: 14, DELETE: 4, HEAD: 2 })),
-    status: weigh('status', [
-      ['200', 90],
-      ['400', 5],
-      ['404', 4],
-      ['500', 1],
-    ]),
+    status: weigh('status', numbers({ 200: 90, 400: 5, 404: 4, 500: 1 })),
     url: `concat('/object/public/avatars/', ${hex('object', 8)}, '.png')`,
     ip: ipv4('ip'),
   },

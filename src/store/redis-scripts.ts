@@ -10,6 +10,8 @@ const endLease = `redis.call('DEL', KEYS[2])`;
 /** The channel is the argument before the message. */
 const publish = (message: number) => `redis.call('PUBLISH', ARGV[${message - 1}], ARGV[${message}]) return 1`;
 
+const script = (numberOfKeys: number, ...steps: string[]) => ({ numberOfKeys, lua: steps.join('\n') });
+
 /** The atomic operations in Redis: each a script, which also publishes the message about it. KEYS: value, lease; or generation. */
 export const redisScripts = {
   /**
@@ -37,44 +39,15 @@ export const redisScripts = {
       return {'granted'}`,
   },
   /** ARGV: token, milliseconds. */
-  sqgExtend: {
-    numberOfKeys: 2,
-    lua: `
-      ${fence}
-      return redis.call('PEXPIRE', KEYS[2], ARGV[2])`,
-  },
+  sqgExtend: script(2, fence, `return redis.call('PEXPIRE', KEYS[2], ARGV[2])`),
   /** ARGV: token, value, milliseconds, channel, message. */
-  sqgPublish: {
-    numberOfKeys: 2,
-    lua: `
-      ${fence}
-      ${setValue(2, 3)}
-      ${endLease}
-      ${publish(5)}`,
-  },
+  sqgPublish: script(2, fence, setValue(2, 3), endLease, publish(5)),
   /** ARGV: token, channel, message. */
-  sqgRelease: {
-    numberOfKeys: 2,
-    lua: `
-      ${fence}
-      ${endLease}
-      ${publish(3)}`,
-  },
+  sqgRelease: script(2, fence, endLease, publish(3)),
   /** ARGV: tombstone, milliseconds, channel, message. */
-  sqgRemove: {
-    numberOfKeys: 2,
-    lua: `
-      ${setValue(1, 2)}
-      ${endLease}
-      ${publish(4)}`,
-  },
+  sqgRemove: script(2, setValue(1, 2), endLease, publish(4)),
   /** ARGV: generation, milliseconds, channel, message. */
-  sqgBumpGeneration: {
-    numberOfKeys: 1,
-    lua: `
-      ${setValue(1, 2)}
-      ${publish(4)}`,
-  },
+  sqgBumpGeneration: script(1, setValue(1, 2), publish(4)),
 };
 
 /** The scripts as a client's methods: keys first, then arguments. */

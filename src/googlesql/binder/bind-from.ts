@@ -25,7 +25,8 @@ import {
 import { invalidQuery, sandboxRefused } from '../tree/sql-error.ts';
 import type { FromItem, Identifier } from '../tree/syntax-tree.ts';
 import { type CatalogTable, onOuterSide, type SqlType, scalar, typeName } from '../tree/types.ts';
-import { bindBoolean, bindExpression, bindPath } from './bind-expression.ts';
+import { bindBoolean, bindExpression } from './bind-expression.ts';
+import { bindPath } from './bind-path.ts';
 
 /** Maximum tables, arrays and subsets that a statement may name, including those of the saved query. */
 const maxRelations = 200;

@@ -3,11 +3,11 @@ import { plainTemporalPatterns } from '../times/read-temporal.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { anyValueOf } from '../tree/coercion.ts';
 import { duckDbType, fieldName } from '../tree/duckdb-type.ts';
-import { quoteName, quoteText } from '../tree/quote-text.ts';
+import { quoteText } from '../tree/quote-text.ts';
 import { nullsOf } from '../tree/storage.ts';
-import { type ArrayType, type SqlType, type StructType, sameType } from '../tree/types.ts';
+import { type ArrayType, isRange, type SqlType, type StructType, sameType } from '../tree/types.ts';
 import { printIntervalText } from './print-interval-text.ts';
-import { asList, convertStorage, isPresent, lambdaName } from './print-storage.ts';
+import { asList, convertStorage, isPresent, lambdaName, printField } from './print-storage.ts';
 
 type Cast = Extract<BoundExpression, { kind: 'cast' }>;
 
@@ -33,7 +33,9 @@ export function printCast(sql: string, { of, type: to, safe }: Pick<Cast, 'of' |
     case 'STRUCT':
       return from.kind === 'STRUCT' ? printFields(sql, from, to) : `cast(${sql} as ${duckDbType(to)})`;
     case 'STRING':
-      return safe && from.kind === 'BYTES' ? `try(${printAsText(sql, from)})` : printAsText(sql, from);
+      return safe && from.kind === 'BYTES'
+        ? `try(${printAsText(sql, from.kind)})`
+        : printAsText(sql, from.kind);
     case 'INT64':
       if (from.kind === 'STRING') return safe ? `bq_safe_int64(${sql})` : `bq_int64(${sql})`;
       return from.kind === 'BOOL' ? `cast(${sql} as bigint)` : `${duckCast}(round(${sql}) as bigint)`;
@@ -69,7 +71,7 @@ function printElements(sql: string, from: ArrayType, to: ArrayType): string {
 function printFields(sql: string, from: StructType, to: StructType): string {
   const fields = from.fields.map(({ name, type }, i) => {
     const field = to.fields[i]!;
-    const value = printPart(`(${sql}).${quoteName(fieldName(name, i))}`, type, field.type);
+    const value = printPart(printField(sql, name, i), type, field.type);
     return `${quoteText(fieldName(field.name, i))}: ${value}`;
   });
   return `(case when ${isPresent(sql, from)} then {${fields.join(', ')}} end)`;
@@ -113,27 +115,20 @@ function checkedParameter(sql: string, kind: string): string {
 
 const namedZone = '(?: [A-Z][A-Za-z]+(?:/[A-Za-z_]+)+)?';
 
-function printAsText(sql: string, { kind }: SqlType): string {
-  switch (kind) {
-    case 'TIMESTAMP':
-      return `bq_timestamp_text(${sql})`;
-    case 'DATETIME':
-      return `bq_datetime_text(${sql})`;
-    case 'FLOAT64':
-      return `bq_float_text(${sql})`;
-    case 'NUMERIC':
-    case 'BIGNUMERIC':
-      return `bq_wire_numeric(${sql})`;
-    case 'TIME':
-      return `bq_time_text(${sql})`;
-    case 'INTERVAL':
-    case 'RANGE<DATE>':
-    case 'RANGE<DATETIME>':
-    case 'RANGE<TIMESTAMP>':
-      return printIntervalText(sql, kind);
-    case 'BYTES':
-      return `decode(${sql})`;
-    default:
-      return `cast(${sql} as varchar)`;
-  }
+/** The functions of DuckDB that write a scalar as CAST does; DuckDB's own cast writes the others. */
+const textFunctions: Partial<Record<SqlType['kind'], string>> = {
+  TIMESTAMP: 'bq_timestamp_text',
+  DATETIME: 'bq_datetime_text',
+  TIME: 'bq_time_text',
+  FLOAT64: 'bq_float_text',
+  NUMERIC: 'bq_wire_numeric',
+  BIGNUMERIC: 'bq_wire_numeric',
+  BYTES: 'decode',
+};
+
+/** Prints the cast of a scalar to STRING. */
+export function printAsText(sql: string, kind: SqlType['kind']): string {
+  if (kind === 'INTERVAL' || isRange(kind)) return printIntervalText(sql, kind);
+  const write = textFunctions[kind];
+  return write ? `${write}(${sql})` : `cast(${sql} as varchar)`;
 }

@@ -1,7 +1,6 @@
-import { fieldName } from '../tree/duckdb-type.ts';
-import { quoteName, quoteText } from '../tree/quote-text.ts';
+import { quoteText } from '../tree/quote-text.ts';
 import type { SqlType, StructType } from '../tree/types.ts';
-import { isPresent, lambdaName } from './print-storage.ts';
+import { isPresent, printElementTexts, printField } from './print-storage.ts';
 
 /**
  * How BigQuery writes numbers in JSON: `text` in TO_JSON_STRING, as strings if FLOAT64 would not hold them; `value` in TO_JSON, as numbers;
@@ -14,14 +13,10 @@ export function printJsonText(sql: string, type: SqlType, form: JsonForm): strin
   switch (type.kind) {
     case 'STRUCT':
       return `(case when ${isPresent(sql, type)} then ${printMembers(sql, type, form)} else 'null' end)`;
-    case 'ARRAY': {
-      if (type.single)
-        return `(case when ${isPresent(sql, type)} then '[' || ${printJsonText(sql, type.element, form)} || ']' else '[]' end)`;
-      const element = lambdaName(type);
-      const texts = `list_transform(${sql}, lambda ${element}: ${printJsonText(element, type.element, form)})`;
-      // A table stores an empty array as NULL.
-      return `coalesce('[' || array_to_string(${texts}, ',') || ']', '${type.nulls ? 'null' : '[]'}')`;
-    }
+    case 'ARRAY':
+      return printElementTexts(sql, type, { separator: ',', absent: 'null' }, (element, of) =>
+        printJsonText(element, of, form),
+      );
     default:
       return `coalesce(${scalarText(sql, type.kind, form)}, 'null')`;
   }
@@ -30,7 +25,7 @@ export function printJsonText(sql: string, type: SqlType, form: JsonForm): strin
 function printMembers(sql: string, { fields }: StructType, form: JsonForm): string {
   const members = fields.map((field, i) => ({
     name: JSON.stringify(field.name),
-    text: printJsonText(`(${sql}).${quoteName(fieldName(field.name, i))}`, field.type, form),
+    text: printJsonText(printField(sql, field.name, i), field.type, form),
   }));
   if (form !== 'text') members.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
   // A JSON value has each name once; TO_JSON_STRING writes duplicates, too.

@@ -1,8 +1,8 @@
 import { fieldName } from '../tree/duckdb-type.ts';
-import { quoteName, quoteText } from '../tree/quote-text.ts';
-import { leavesOf, type SqlType, type StructType } from '../tree/types.ts';
+import { quoteText } from '../tree/quote-text.ts';
+import { isRange, leavesOf, type ScalarKind, type SqlType, type StructType } from '../tree/types.ts';
 import { printWireInterval } from './print-interval-text.ts';
-import { isPresent, lambdaName } from './print-storage.ts';
+import { isPresent, lambdaName, printField } from './print-storage.ts';
 
 /** Prints a value as what DuckDB's `to_json` turns into the wire form of contract 2.12. */
 export function printJson(sql: string, type: SqlType): string {
@@ -22,39 +22,33 @@ export function printJson(sql: string, type: SqlType): string {
     case 'STRUCT':
       if (isPlain(type)) return sql;
       return `(case when ${isPresent(sql, type)} then ${printRecord(sql, type)} end)`;
-    case 'TIMESTAMP':
-      return `bq_wire_timestamp(${sql})`;
-    case 'DATETIME':
-      return `bq_wire_datetime(${sql})`;
-    case 'FLOAT64':
-      return `bq_wire_float(${sql})`;
-    case 'NUMERIC':
-    case 'BIGNUMERIC':
-      return `bq_wire_numeric(${sql})`;
-    case 'BYTES':
-      return `to_base64(${sql})`;
-    case 'DATE':
-      return `bq_wire_date(${sql})`;
-    case 'TIME':
-      return `bq_wire_time(${sql})`;
-    case 'INTERVAL':
-    case 'RANGE<DATE>':
-    case 'RANGE<DATETIME>':
-    case 'RANGE<TIMESTAMP>':
-      return printWireInterval(sql, type.kind);
     case 'JSON':
       return `cast(${sql} as varchar)`;
-    default:
-      return sql;
+    default: {
+      if (type.kind === 'INTERVAL' || isRange(type.kind)) return printWireInterval(sql, type.kind);
+      const write = wireFunctions[type.kind];
+      return write ? `${write}(${sql})` : sql;
+    }
   }
 }
 
+/** The functions of DuckDB that write a scalar in its wire form; `to_json` by itself writes the other kinds in theirs. */
+const wireFunctions: Partial<Record<ScalarKind, string>> = {
+  TIMESTAMP: 'bq_wire_timestamp',
+  DATETIME: 'bq_wire_datetime',
+  DATE: 'bq_wire_date',
+  TIME: 'bq_wire_time',
+  FLOAT64: 'bq_wire_float',
+  NUMERIC: 'bq_wire_numeric',
+  BIGNUMERIC: 'bq_wire_numeric',
+  BYTES: 'to_base64',
+};
+
 /** A record that is known to be there. */
 function printRecord(sql: string, { fields }: StructType): string {
-  const printed = fields.map((field, i) => {
-    const name = fieldName(field.name, i);
-    return `${quoteText(name)}: ${printJson(`(${sql}).${quoteName(name)}`, field.type)}`;
-  });
+  const printed = fields.map(
+    ({ name, type }, i) => `${quoteText(fieldName(name, i))}: ${printJson(printField(sql, name, i), type)}`,
+  );
   return `{${printed.join(', ')}}`;
 }
 

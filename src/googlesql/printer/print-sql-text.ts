@@ -1,8 +1,6 @@
-import { fieldName } from '../tree/duckdb-type.ts';
-import { quoteName } from '../tree/quote-text.ts';
-import { type SqlType, type StructType, scalar } from '../tree/types.ts';
-import { printCast } from './print-cast.ts';
-import { isPresent, lambdaName } from './print-storage.ts';
+import type { SqlType, StructType } from '../tree/types.ts';
+import { printAsText } from './print-cast.ts';
+import { isPresent, lambdaName, printElementTexts, printField } from './print-storage.ts';
 
 /** How FORMAT writes a value: `%t` as a text, `%T` as a literal of SQL. */
 export type TextForm = 'text' | 'literal';
@@ -12,44 +10,24 @@ export function printSqlText(sql: string, type: SqlType, form: TextForm): string
   switch (type.kind) {
     case 'STRUCT':
       return `(case when ${isPresent(sql, type)} then ${printFields(sql, type, form)} else 'NULL' end)`;
-    case 'ARRAY': {
-      if (type.single)
-        return `(case when ${isPresent(sql, type)} then '[' || ${printSqlText(sql, type.element, form)} || ']' else '[]' end)`;
-      const element = lambdaName(type);
-      const texts = `list_transform(${sql}, lambda ${element}: ${printSqlText(element, type.element, form)})`;
-      // A table stores an empty array as NULL.
-      return `coalesce('[' || array_to_string(${texts}, ', ') || ']', '${type.nulls ? 'NULL' : '[]'}')`;
-    }
+    case 'ARRAY':
+      return printElementTexts(sql, type, { separator: ', ', absent: 'NULL' }, (element, of) =>
+        printSqlText(element, of, form),
+      );
     default:
       return `coalesce(${form === 'text' ? scalarText(sql, type.kind) : scalarLiteral(sql, type.kind)}, 'NULL')`;
   }
 }
 
 function printFields(sql: string, { fields }: StructType, form: TextForm): string {
-  const values = fields.map((field, i) =>
-    printSqlText(`(${sql}).${quoteName(fieldName(field.name, i))}`, field.type, form),
-  );
+  const values = fields.map((field, i) => printSqlText(printField(sql, field.name, i), field.type, form));
   const opening = form === 'literal' && fields.length === 1 ? "'STRUCT('" : "'('";
   return `(${[opening, values.join(" || ', ' || "), "')'"].join(' || ')})`;
 }
 
 function scalarText(sql: string, kind: SqlType['kind']): string {
-  switch (kind) {
-    case 'TIMESTAMP':
-      return `bq_timestamp_text(${sql})`;
-    case 'DATETIME':
-      return `bq_datetime_text(${sql})`;
-    case 'TIME':
-      return `bq_time_text(${sql})`;
-    case 'NUMERIC':
-      return `bq_wire_numeric(${sql})`;
-    case 'FLOAT64':
-      return `bq_float_with_point(${sql})`;
-    case 'BYTES':
-      return `bq_bytes_text(${sql})`;
-    default:
-      return `cast(${sql} as varchar)`;
-  }
+  if (kind === 'FLOAT64') return `bq_float_with_point(${sql})`;
+  return kind === 'BYTES' ? `bq_bytes_text(${sql})` : printAsText(sql, kind);
 }
 
 function scalarLiteral(sql: string, kind: SqlType['kind']): string {
@@ -82,7 +60,7 @@ export function printContains(sql: string, type: SqlType, wanted: string): strin
   switch (type.kind) {
     case 'STRUCT': {
       const fields = type.fields.map((field, i) =>
-        printContains(`(${sql}).${quoteName(fieldName(field.name, i))}`, field.type, wanted),
+        printContains(printField(sql, field.name, i), field.type, wanted),
       );
       return `(${fields.join(' or ')})`;
     }
@@ -99,9 +77,7 @@ export function printContains(sql: string, type: SqlType, wanted: string): strin
     }
     case 'STRING':
       return `contains(bq_folded(${sql}), ${wanted})`;
-    default: {
-      const of = { kind: 'column', type, relation: 0, index: 0 } as const;
-      return `contains(lower(${printCast(sql, { of, type: scalar('STRING'), safe: false })}), ${wanted})`;
-    }
+    default:
+      return `contains(lower(${printAsText(sql, type.kind)}), ${wanted})`;
   }
 }

@@ -11,10 +11,33 @@ export function isPresent(sql: string, type: SqlType): string {
     : `((${sql}) is not null)`;
 }
 
+/** A field of a record. */
+export function printField(sql: string, name: string, index: number): string {
+  return `(${sql}).${quoteName(fieldName(name, index))}`;
+}
+
 /** An array as a LIST, however it is stored. */
 export function asList(sql: string, type: SqlType): string {
   if (type.kind !== 'ARRAY' || !type.single) return sql;
   return `(case when ${isPresent(sql, type)} then [${sql}] else [] end)`;
+}
+
+/**
+ * Prints an array as the texts of its elements in brackets.
+ * @param absent the text of an array that is NULL
+ */
+export function printElementTexts(
+  sql: string,
+  type: ArrayType,
+  { separator, absent }: { readonly separator: string; readonly absent: string },
+  print: (sql: string, type: SqlType) => string,
+): string {
+  if (type.single)
+    return `(case when ${isPresent(sql, type)} then '[' || ${print(sql, type.element)} || ']' else '[]' end)`;
+  const element = lambdaName(type);
+  const texts = `list_transform(${sql}, lambda ${element}: ${print(element, type.element)})`;
+  // A table stores an empty array as NULL.
+  return `coalesce('[' || array_to_string(${texts}, '${separator}') || ']', '${type.nulls ? absent : '[]'}')`;
 }
 
 /** The same value in another storage of the same type: without presence leaves, records as lists. */
@@ -28,11 +51,7 @@ export function convertStorage(sql: string, from: SqlType, to: SqlType): string 
   }
   if (from.kind !== 'STRUCT' || to.kind !== 'STRUCT') return sql;
   const fields = from.fields.map((field, i) => {
-    const value = convertStorage(
-      `(${sql}).${quoteName(fieldName(field.name, i))}`,
-      field.type,
-      to.fields[i]!.type,
-    );
+    const value = convertStorage(printField(sql, field.name, i), field.type, to.fields[i]!.type);
     return `${quoteText(fieldName(to.fields[i]!.name, i))}: ${value}`;
   });
   return `(case when ${isPresent(sql, from)} then {${fields.join(', ')}} end)`;

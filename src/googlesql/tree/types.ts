@@ -134,31 +134,24 @@ export function structOf(fields: readonly StructField[]): StructType {
 /** Maximum `pathSteps` of a STRUCT. A short text can pair a type with itself again and again. */
 const maxPathSteps = 20_000;
 
-const knownLeaves = new WeakMap<StructType, number>();
-
 /** How many scalars a value of a type holds, an array counted as one element. */
-export function leavesOf(type: SqlType): number {
-  if (type.kind === 'ARRAY') return leavesOf(type.element);
-  if (type.kind !== 'STRUCT') return 1;
-  const known = knownLeaves.get(type);
-  if (known !== undefined) return known;
-  const leaves = type.fields.reduce((sum, field) => sum + leavesOf(field.type), 0);
-  knownLeaves.set(type, leaves);
-  return leaves;
-}
-
-const knownSteps = new WeakMap<StructType, number>();
+export const leavesOf = countOnce(1, () => 0);
 
 /**
  * The number of fields on the paths to all scalars of a type: one per scalar in a flat record, more in nested ones. SQL that writes, casts
  * or compares each scalar grows with it.
  */
-export function pathSteps(type: SqlType): number {
-  if (type.kind === 'ARRAY') return pathSteps(type.element);
-  if (type.kind !== 'STRUCT') return 0;
-  const known = knownSteps.get(type);
-  if (known !== undefined) return known;
-  const steps = type.fields.reduce((sum, field) => sum + pathSteps(field.type), leavesOf(type));
-  knownSteps.set(type, steps);
-  return steps;
+export const pathSteps = countOnce(0, leavesOf);
+
+/** Makes a count over the scalars of a type, an array counted as one element, that is remembered for each STRUCT. */
+function countOnce(ofScalar: number, ofStruct: (type: StructType) => number): (type: SqlType) => number {
+  const known = new WeakMap<StructType, number>();
+  return function count(type): number {
+    if (type.kind === 'ARRAY') return count(type.element);
+    if (type.kind !== 'STRUCT') return ofScalar;
+    const found =
+      known.get(type) ?? type.fields.reduce((sum, field) => sum + count(field.type), ofStruct(type));
+    known.set(type, found);
+    return found;
+  };
 }

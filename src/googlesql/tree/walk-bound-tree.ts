@@ -2,41 +2,13 @@ import type { BoundExpression, BoundOrder, BoundQuery } from './bound-tree.ts';
 
 /** The expressions directly inside one, not those in a subquery. */
 export function childrenOf(expression: BoundExpression): readonly BoundExpression[] {
-  switch (expression.kind) {
-    case 'field':
-    case 'arrayLength':
-    case 'cast':
-    case 'isNull':
-    case 'try':
-    case 'jsonValue':
-    case 'inQuery':
-      return [expression.of];
-    case 'element':
-      return [expression.of, expression.index];
-    case 'struct':
-      return expression.values;
-    case 'array':
-      return expression.elements;
-    case 'call':
-      return expression.arguments;
-    case 'aggregate': {
-      const { arguments: values, orderBy, over, filter } = expression;
-      const window = over ? [...over.partitionBy, ...keysOf(over.orderBy)] : [];
-      return [...values, ...keysOf(orderBy), ...window, ...(filter ? [filter] : [])];
-    }
-    case 'case': {
-      const branches = expression.branches.flatMap(({ when, result }) => [when, result]);
-      return expression.otherwise ? [...branches, expression.otherwise] : branches;
-    }
-    case 'let':
-      return [...expression.values, expression.body];
-    default:
-      return [];
-  }
+  const children: BoundExpression[] = [];
+  mapChildren(expression, child => {
+    children.push(child);
+    return child;
+  });
+  return children;
 }
-
-const keysOf = (items: readonly BoundOrder[]) =>
-  items.flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
 
 const knownSizes = new WeakMap<BoundExpression, number>();
 

@@ -8,18 +8,9 @@ export const maxElements = 1_048_575;
 export const maxFormatLength = 1_048_576;
 
 /** A type of DuckDB that goes in or comes out: NUMERIC as a whole number of billionths, BYTES as they are. */
-export type ValueType =
-  | 'STRING'
-  | 'BYTES'
-  | 'BOOL'
-  | 'INT64'
-  | 'FLOAT64'
-  | 'NUMERIC'
-  | 'ARRAY<STRING>'
-  | 'ARRAY<INT64>'
-  | 'ARRAY<FLOAT64>'
-  | 'ARRAY<NUMERIC>'
-  | 'ARRAY<BYTES>';
+export type ValueType = ScalarType | `ARRAY<${Exclude<ScalarType, 'BOOL'>}>`;
+
+type ScalarType = 'STRING' | 'BYTES' | 'BOOL' | 'INT64' | 'FLOAT64' | 'NUMERIC';
 
 /** A value of such a type. */
 export type EngineValue = string | Uint8Array | boolean | bigint | number | null | readonly EngineValue[];
