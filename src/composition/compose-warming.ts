@@ -58,7 +58,7 @@ export function openWarming(config: Config, deps: WarmingDeps, isWorker: boolean
   };
 }
 
-/** Milliseconds after which a run of as many values is tried again as once gave too large a result. */
+/** Milliseconds after which a run may again have a number of values that once gave too large a result. */
 const mostValuesMs = 86_400_000;
 
 function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): Warmer {

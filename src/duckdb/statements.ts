@@ -28,7 +28,7 @@ export function createStatements(
   let isRepeated = false;
   let next: Promise<DuckDBPreparedStatement | undefined> | undefined;
 
-  /** The statement prepared in advance, which no other caller gets then. */
+  /** Takes the statement prepared in advance: no other caller gets it. */
   function takeNext() {
     const taken = next;
     next = undefined;

@@ -6,7 +6,7 @@ import type { RunOptions } from './engine.ts';
 export type FairQueue = {
   /**
    * Waits for a free permit. Among callers with queries waiting, the one that has held permits for the least time is next, as in
-   * start-time fair queueing (Goyal, Vin and Cheng, 1996): who was away begins like the caller whose turn it last was. Among equals
+   * start-time fair queueing (Goyal, Vin and Cheng, 1996): a caller that was away begins level with the one whose turn was last. Among equals
    * it is the one with the fewest running queries, then the one whose turn was longest ago. Each caller's own queries run in the order
    * of the calls.
    *
@@ -44,7 +44,7 @@ type Lane = {
   /** Absent for the background. */
   readonly caller?: string;
   running: number;
-  /** Milliseconds for which it held permits, less the present time for each that it holds: `usedMs` adds that again. */
+  /** Milliseconds for which it held permits, less the present time for each permit that it holds now: `usedMs` adds that back. */
   endedMs: number;
   readonly waiting: Set<Waiting>;
   /** When this lane last started a query or began to wait, as a sequence number. */
@@ -60,7 +60,7 @@ type State = {
   readonly background: Lane;
   readonly now: () => number;
   free: number;
-  /** What the caller had used whose query was the last to start (virtual time): a caller that was away begins with that. */
+  /** Virtual time: what the caller whose query was the last to start had used by then. A caller that was away begins with that. */
   virtualMs: number;
   /** Queries of all callers that wait. */
   callersWaiting: number;
@@ -69,7 +69,7 @@ type State = {
   sequence: number;
 };
 
-/** Milliseconds of permits that others have first, at most, after a caller had more than they while there was room. */
+/** Maximum milliseconds of permits by which others go first, after a caller used more than they did while permits were free. */
 const maxDebtMs = 5000;
 
 /** After this many starts of callers' queries in a row, a waiting background query is next. */

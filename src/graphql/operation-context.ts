@@ -93,7 +93,7 @@ export function openContext(
   }
 
   const fieldAnswers: FieldAnswer[] = [];
-  /** How a field loads its rows, as a form that `read` makes of a body: once, whatever the number of fields that have that body. */
+  /** Makes a loader of fields' rows: `read` converts each body once, even if several fields have the same one. */
   const loadsAs = <Rows>(read: (body: Buffer) => Promise<Rows>) => {
     const readOnce = readEachOnce(read);
     return async (...[definition, parameters, path]: Parameters<FieldContext['loadRows']>) => {
@@ -112,10 +112,10 @@ export function openContext(
   return { requestId, caller, budget, redact, output: {}, fieldAnswers, loadRows, loadRowTexts, list };
 }
 
-/** For JSON.stringify, which writes -0 as 0; no number becomes this text. */
+/** A replacer for JSON.stringify, which would write -0 as 0; no number is written as this text. */
 const keepMinusZero = (_key: string, value: unknown) => (Object.is(value, -0) ? '-0' : value);
 
-/** Equal fields of an operation have one body, which is read once. */
+/** Equal fields of an operation share one body, which is read only once. */
 function readEachOnce<T>(read: (body: Buffer) => Promise<T>): (body: Buffer) => Promise<T> {
   const known = new Map<Buffer, Promise<T>>();
   return body => {

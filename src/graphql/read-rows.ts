@@ -23,7 +23,7 @@ export class RowText {
     this.text = text;
   }
 
-  /** For writers that know nothing of this class. */
+  /** Used by writers that do not know this class. */
   toJSON(): unknown {
     return parseExactJson(this.text);
   }
@@ -38,7 +38,7 @@ export function withoutThen<Value>(value: Value): Value | RowText {
 /** Longer bodies are parsed row by row. */
 const maxUnslicedBytes = 64 * 1024;
 
-/** Maximum bytes of one row that is parsed, in one piece; and of one with exact integers, which takes ten times as long. Documented in `docs/graphql.md`. */
+/** Maximum bytes of a row that is parsed, which happens in one piece; and of one with exact integers, which takes ten times as long. Documented in `docs/graphql.md`. */
 const maxRowBytes = 1024 * 1024;
 const maxExactRowBytes = 256 * 1024;
 

@@ -74,7 +74,7 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
   const all = new Map<Duplex, Connection>();
   const share = createCallerShares(max);
   const held = countByCaller();
-  /** How many connections its caller has; one that never sent a request could be of somebody who has them all. */
+  /** How many connections its caller has; one that never sent a request may belong to somebody who holds all the others. */
   const heldWith = ({ caller, last }: Connection) => (last ? held.of(caller) : Infinity);
   const isEvictable = (connection: Connection) => heldWith(connection) >= max / held.callers() / 2;
   const remove = (connection: Connection) => {

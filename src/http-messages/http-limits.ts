@@ -22,5 +22,5 @@ export const keepAliveMs = 65_000;
 /** Bytes of a response that are written at a time; a client that reads this much within the time-out makes progress. */
 export const pieceBytes = 128 * 1024;
 
-/** Maximum bytes of a response that is remembered and written at once. Longer ones are made anew: one would evict hundreds of others. */
+/** Maximum bytes of a response that is remembered and written at once. A longer one would evict hundreds of others, so it is rendered each time. */
 export const maxRepeatedBytes = 1024 * 1024;

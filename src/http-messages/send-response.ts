@@ -16,7 +16,7 @@ export type HttpResponse = {
   readonly body: Buffer;
   /** A body that is sent while it is made. */
   readonly parts?: BodyParts | undefined;
-  /** Answers later identical requests; absent if each request must be handled anew. */
+  /** Answers later identical requests; absent if each request must be handled again. */
   readonly repeat?: Repeat | undefined;
 };
 

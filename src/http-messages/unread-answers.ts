@@ -165,8 +165,9 @@ function currentOf({ unread }: Reader): Target | undefined {
 type Entry = [Socket, Reader];
 
 /**
- * Each time, of the caller that holds the most then, the reader without progress for the longest. What waits on a connection is its first caller's.
- * A response may take the place of hundreds, so that each must be found by a short look.
+ * Yields readers in the order in which they make way: each time, of the caller that holds the most at that moment, the reader that has been without
+ * progress for the longest. Everything that waits on a connection counts for its first caller. One response may displace hundreds of readers, so
+ * finding each must be cheap.
  */
 function* slowestFirst(readers: readonly Entry[], held: (reader: Reader) => number): Generator<Entry> {
   const callers = new Map<string, CallersReaders>();

@@ -8,14 +8,14 @@ const maxLeapMs = 3_600_000;
 const doubtMs = 86_400_000;
 
 /**
- * Makes the clock of retention: a system's clock that is set ahead would remove rows that nothing brings back. Who sets it by mistake, or a
- * time server that is wrong, has a day to set it right.
+ * Makes the clock of retention: a system clock that is set ahead would remove rows that nothing brings back. Whoever set it by mistake, or a
+ * time server that was wrong, has a day to correct it.
  * @returns the time in milliseconds since 1970; to be called at least once an hour
  */
 export function createRetentionClock(clock: Clock, emit: (event: LoadingEvent) => void): () => number {
   const read = () => ({ wallMs: clock.now(), steadyMs: clock.steady?.() ?? clock.now() });
   const start = read();
-  /** What the steady clock lacks to the believed time. */
+  /** What must be added to the steady clock to give the believed time. */
   let lackingMs = start.wallMs - start.steadyMs;
   let doubtedSinceMs: number | undefined;
   return () => {

@@ -87,10 +87,10 @@ export function createSender(
     });
     // Without a deadline of its own a dead connection would take the query's.
     request.setTimeout(waitMs + silentMs, () => {
-      // Its reader is the slow one.
+      // Bytes wait to be read: it is our own reader that is slow.
       if (answer && answer.readableLength > 0) return;
       request.destroy(new Error(`No byte for ${waitMs + silentMs} ms`));
-      // Those that are idle go the same way, and may be as dead.
+      // Idle connections take the same route, and may be dead too.
       for (const idle of Object.values(agent.freeSockets).flat()) idle?.destroy();
     });
     request.on('error', error => {

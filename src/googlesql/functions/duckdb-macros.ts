@@ -70,7 +70,7 @@ const macros: Readonly<Record<string, string>> = {
   // A sum of finite values must be finite.
   'bq_checked_sum(x, finite)':
     "case when isfinite(x) or not finite then x when x is not null then bq_fail('Floating point overflow; a sum that leaves FLOAT64 on the way is not supported') end",
-  // Beside infinity BigQuery answers that or NaN, as the rows come.
+  // With infinity among the values, BigQuery answers infinity or NaN, depending on the order of rows.
   'bq_average(x, nan)':
     "case when x is null or isfinite(x) or nan then x else bq_fail('Floating point overflow; an average that leaves FLOAT64 on the way is not supported') end",
   // DuckDB's own rounding where it gives the same last digit as BigQuery's, which has 64 bits: for few places of a moderate number. A

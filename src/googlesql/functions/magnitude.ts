@@ -76,7 +76,7 @@ function ofCall({
   arguments: values,
 }: Extract<BoundExpression, { kind: 'aggregate' | 'call' }>): number | undefined {
   const [left, right] = values;
-  // What is CHECKED may be NaN or infinite because an operand is.
+  // Not CHECKED: that lets NaN and infinity of an operand through.
   if (name === 'FINITE') return 1024;
   if (bounded.has(name)) {
     // One bit for rounding; rounding to tens may add a digit.

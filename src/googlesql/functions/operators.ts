@@ -171,7 +171,10 @@ export function finite(of: BoundExpression): BoundExpression {
   return checked;
 }
 
-/** Maximum operators of a calculation whose operands are looked at, and of one that is repeated: DuckDB finds that they are equal. */
+/**
+ * Maximum operators of a calculation whose operands are checked one by one, and of one that is printed twice instead of named: DuckDB
+ * recognises equal expressions, and calculates them once.
+ */
 const [maxSteps, maxRepeated] = [100, 8];
 
 function checkOf(of: BoundExpression): BoundExpression {
@@ -181,7 +184,7 @@ function checkOf(of: BoundExpression): BoundExpression {
     call(unsure.length > 0 ? 'CHECKED' : 'FINITE', template, values, of.type);
   const areFinite = (placeOf: (operand: BoundExpression) => string) =>
     unsure.map(operand => `isfinite(${placeOf(operand)})`).join(' and ') || 'true';
-  // DuckDB calculates what is constant even where no row asks for it, but not in a lambda.
+  // DuckDB calculates a constant even if no row needs it, except in a lambda.
   if (stepsOf(of) <= maxRepeated && operands.every(isRepeatable) && !operands.every(isPlainConstant)) {
     const placeOf = (operand: BoundExpression) => `\${${operands.indexOf(operand) + 1}}`;
     return check(`bq_finite(${templateOf(of, placeOf)}, ${areFinite(placeOf)})`, operands);
@@ -201,7 +204,7 @@ function templateOf(of: BoundExpression, placeOf: (operand: BoundExpression) => 
   return of.template.replace(/\$(\d)/g, (_, n) => templateOf(of.arguments[Number(n) - 1]!, placeOf));
 }
 
-/** What was checked, by its check: an operator around it checks all at once. */
+/** By check, the calculation that it checks: an operator on top drops the check, and checks the whole calculation once. */
 const beforeChecks = new WeakMap<BoundExpression, BoundExpression>();
 
 const unchecked = (value: BoundExpression): BoundExpression => beforeChecks.get(value) ?? value;

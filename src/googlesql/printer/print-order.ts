@@ -49,11 +49,11 @@ export function amongFirst({
   if (key?.kind !== 'column' || key.type.kind !== 'TIMESTAMP' || !scan) return undefined;
   const { from, where } = body;
   const tests = [...scan.tests, ...(where ? [where] : [])];
-  // This query is made here: it has no wide columns.
+  // The query that is made below: it has no wide columns.
   if (body.items.length === 1 && body.items[0] === key) return undefined;
   const isTime = (value: BoundExpression) => isColumn(value, key) || isColumn(value, scan.originOf(key));
   const isOwn = (relation: number) => scan.relations.includes(relation);
-  // Rows without a time are neither before nor after one: some test must leave them out already.
+  // NULL is neither before nor after a time, so some test must already leave out rows without one.
   if (!tests.every(test => isCheap(test, isOwn)) || !tests.flatMap(valuesWhereTrue).some(isTime))
     return undefined;
   const query: BoundQuery = {
@@ -76,11 +76,11 @@ type Scan = {
   readonly relations: readonly number[];
   /** The conditions of a subset, and the records. */
   readonly tests: readonly BoundExpression[];
-  /** The column of the table that a column is. */
+  /** The column of the stored table that a column passes on unchanged. */
   originOf(column: Column): Column | undefined;
 };
 
-/** What a FROM clause reads, if that is one stored table, perhaps through a subset that only filters it, and with records of its rows. */
+/** What a FROM clause reads, if it reads one stored table: directly, or through a subset that only filters it, with or without records of its rows. */
 function scanOf(from: BoundFrom): Scan | undefined {
   switch (from.kind) {
     case 'table':

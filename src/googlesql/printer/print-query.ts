@@ -168,7 +168,7 @@ function printSelect(
     for (const relation of impliedPresence(select.from, select.where)) printer.impliedRelations.add(relation);
   }
   const first = query && amongFirst(query);
-  // Before FROM, whose columns have other places in it.
+  // Printed before FROM, which changes the texts of its columns.
   const firstTimes = first && printer.query(printer, first.query, { keepsOrder: false });
   const scan = select.from && printSelectFrom(printer, select, select.from);
   const where = select.where ? printConjuncts(printer, select.where) : [];

@@ -7,8 +7,9 @@ export type Printer = {
   /** The current DuckDB text of each column, by `relation.index`. */
   readonly places: Map<string, string>;
   /**
-   * The columns of keys of GROUP BY, by `keyOf`: of fields that subqueries read, for those see only keys that are columns in DuckDB, and of
-   * keys with a subquery that are named again, which DuckDB does not take for the key. Each query extends a copy of the enclosing query's map.
+   * The columns of some keys of GROUP BY, by `keyOf`: of fields that subqueries read, because those see only keys that are columns in DuckDB;
+   * and of keys with a subquery, because DuckDB does not recognise such a key where it is repeated. Each query extends a copy of the enclosing
+   * query's map.
    */
   readonly groupedValues: Map<number, string>;
   /** Relations whose record is present according to other conditions: their presence is not tested. */
