@@ -24,7 +24,7 @@ coalesce: true
 */
 select cast(count(*) as string) as id
 from unnest(generate_array(1, 10000)) as a
-cross join unnest(generate_array(1, 2000)) as b
+cross join unnest(generate_array(1, 500)) as b
 where mod(a * b, 7) = 3 and @project is not null`;
 
 let redis: RedisServer;

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { childrenOf } from '../support/children-of.ts';
-import { countsPath, type FleetGateway, slowSql, startFleet } from '../support/fleet.ts';
+import { countsPath, drawnSql, type FleetGateway, signal, startFleet } from '../support/fleet.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 
 let gateways: readonly FleetGateway[];
@@ -18,17 +18,7 @@ beforeEach(async () => {
     await redis.stop();
   };
 });
-const path = countsPath('ours', slowSql(3));
-
-function signal(pids: readonly number[], name: NodeJS.Signals): void {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, name);
-    } catch {
-      // It has ended.
-    }
-  }
-}
+const path = countsPath('ours', drawnSql(3));
 
 /** Asks one gateway, whose engine stands still so that the query goes on, waits until it runs, then asks the others. */
 async function askHolderFirst() {

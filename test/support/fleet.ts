@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { readScript } from '../../src/commands/run-script.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
+import { childrenOf } from './children-of.ts';
 import { edgeRow } from './edge-row.ts';
 import { endWithProcess } from './end-with-process.ts';
 
@@ -220,7 +221,28 @@ export function countsPath(project: string, sql?: string): string {
 export const endlessSql =
   'select count(*) as n from unnest(generate_array(1, 1000000)) as a cross join unnest(generate_array(1, 1000000)) as b where a + b = 7';
 
-/** SQL that keeps the engine busy for a second or more, with another row at each run; `n` distinguishes such queries. */
-export function slowSql(n: number): string {
-  return `select count(*) as n, rand() as drawn from unnest(generate_array(1, 20000)) as a cross join unnest(generate_array(1, 3000)) as b where mod(a * b, 7) = 3 and a > ${n}`;
+/** SQL that has another row at each run; `n` distinguishes such queries. */
+export function drawnSql(n: number): string {
+  return `select rand() as drawn, ${n} as n`;
+}
+
+/**
+ * Stops the engine processes of gateways, so that their queries go on for as long as a test needs.
+ * @returns a function that lets them run again
+ */
+export function freezeEngines(gateways: readonly FleetGateway[]): () => void {
+  const pids = gateways.flatMap(({ pid }) => childrenOf(pid));
+  signal(pids, 'SIGSTOP');
+  return () => signal(pids, 'SIGCONT');
+}
+
+/** Sends a signal to those of the processes that have not ended. */
+export function signal(pids: readonly number[], name: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, name);
+    } catch {
+      // It has ended.
+    }
+  }
 }
