@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { releaseBytes } from '../base/bytes.ts';
 import { GatewayError } from '../base/errors.ts';
 import { afterReading } from './after-reading.ts';
 
@@ -55,7 +56,11 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
       if (!request.complete) failBody(request, wentAway(undefined));
     });
   });
-  return decodeBody(bytes);
+  try {
+    return decodeBody(bytes);
+  } finally {
+    releaseBytes(bytes);
+  }
 }
 
 /**
@@ -83,7 +88,7 @@ export function dropRest(request: IncomingMessage): void {
     socket.end();
     setTimeout(() => socket.destroy(), lingerMs).unref();
   };
-  request.removeAllListeners('data').removeAllListeners('readable').resume();
+  request.removeAllListeners('data').removeAllListeners('readable').on('data', releaseBytes).resume();
 }
 
 /** Requests whose bodies are being read, with the function that fails the reading. */
@@ -138,10 +143,12 @@ export function collectBody(
     clearTimeout(timer);
     reading.delete(request);
     if (result instanceof GatewayError) request.pause();
+    for (const chunk of chunks.splice(0)) if (chunk !== result) releaseBytes(chunk);
     done(result);
   };
   reading.set(request, finish);
   request.on('data', (chunk: Buffer) => {
+    if (isDone) return releaseBytes(chunk);
     length += chunk.length;
     chunks.push(chunk);
     // A body may arrive byte by byte, and each Buffer takes some 200 bytes.

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { digestBytes, joinBytes } from '../../src/base/bytes.ts';
+import { digestBytes, joinBytes, releaseBytes } from '../../src/base/bytes.ts';
 import { longestTurn } from '../support/longest-turn.ts';
 
 const parts = [Buffer.from('['), Buffer.alloc(5_000_001, 'ab'), Buffer.alloc(0), Buffer.from(']')];
@@ -24,4 +24,14 @@ test('contract 11.2: lets the event loop turn while long bytes are joined and ha
     const { turnMs } = await longestTurn<unknown>(act);
     expect(turnMs).toBeLessThan(wholeMs / 2);
   }
+});
+
+test('frees long bytes that have memory of their own, and no others', () => {
+  const long = 64 * 1024;
+  const [own, shared] = [Buffer.allocUnsafeSlow(long), Buffer.from(new SharedArrayBuffer(long))];
+  const slice = Buffer.allocUnsafeSlow(2 * long).subarray(0, long);
+  const short = Buffer.allocUnsafeSlow(1000);
+  const all = [own, shared, slice, short];
+  for (const bytes of all) releaseBytes(bytes);
+  expect(all.map(bytes => bytes.length)).toEqual([0, long, long, 1000]);
 });

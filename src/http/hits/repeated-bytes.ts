@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { releaseBytes } from '../../base/bytes.ts';
 import { errorCodes } from '../../base/errors.ts';
 import { createTurnBudget, type TurnBudget } from '../../base/turns.ts';
 import { dropInput } from '../../http-messages/answer-raw.ts';
@@ -214,8 +215,11 @@ function parseBytes(parser: Parser, parsed: Parsed, bytes: Buffer): void {
   parsed.request = parsed.whole = parsed.answered = undefined;
   const isStart = awaited === 0;
   let length = awaited;
-  if (awaited >= bytes.length) parser.listener(bytes);
-  else if (!parseInPieces(parser, parsed, bytes, awaited)) length = Number.NaN;
+  if (awaited >= bytes.length) {
+    parser.listener(bytes);
+    // The middle of a body, of which the parser has made a copy.
+    if (length > bytes.length) releaseBytes(bytes);
+  } else if (!parseInPieces(parser, parsed, bytes, awaited)) length = Number.NaN;
   else if (isStart) length = lengthOf(bytes, parsed);
   parsed.awaited = length >= bytes.length ? length - bytes.length : Number.NaN;
   if (isStart && parsed.awaited === 0 && bytes.length <= maxRequestBytes) parsed.whole = bytes;
