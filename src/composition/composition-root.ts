@@ -36,6 +36,7 @@ import type { Store } from '../store/store.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import { watchEventLoop } from '../telemetry/watch-event-loop.ts';
+import { collectWhenCalm } from './collect-when-calm.ts';
 import { openServingEngine, warehouseOf } from './compose-engine.ts';
 import { openLoading } from './compose-loading.ts';
 import { composeTokens } from './compose-tokens.ts';
@@ -145,7 +146,7 @@ export async function composeGateway(
     close: closing(
       http,
       [...(loading ? [loading] : []), tokens, warming, redactor, formatter, freeBytes, { close }],
-      watchEventLoop(emit),
+      [watchEventLoop(emit), collectWhenCalm()],
     ),
   };
 }
@@ -162,10 +163,10 @@ function repairing(emit: (event: GatewayEvent) => void, repair: (place: number) 
 function closing(
   http: HttpServer,
   parts: readonly { close(): Promise<void> }[],
-  stopWatching: () => void,
+  watches: readonly (() => void)[],
 ): Gateway['close'] {
   return async (options = { quietMs: 0, deadlineMs: Infinity }) => {
-    stopWatching();
+    for (const stop of watches) stop();
     await http.stop(options);
     for (const part of parts) await part.close();
   };
