@@ -211,18 +211,19 @@ function waitForTurn({ socket, turns, connections }: Parser, parsed: Parsed, byt
 /** Passes bytes to the parser, and records what it found in them. */
 function parseBytes(parser: Parser, parsed: Parsed, bytes: Buffer): void {
   const { awaited } = parsed;
+  const size = bytes.length;
   parsed.found = 0;
   parsed.request = parsed.whole = parsed.answered = undefined;
   const isStart = awaited === 0;
   let length = awaited;
-  if (awaited >= bytes.length) {
+  if (awaited >= size) {
     parser.listener(bytes);
     // The middle of a body, of which the parser has made a copy.
-    if (length > bytes.length) releaseBytes(bytes);
+    if (length > size) releaseBytes(bytes);
   } else if (!parseInPieces(parser, parsed, bytes, awaited)) length = Number.NaN;
   else if (isStart) length = lengthOf(bytes, parsed);
-  parsed.awaited = length >= bytes.length ? length - bytes.length : Number.NaN;
-  if (isStart && parsed.awaited === 0 && bytes.length <= maxRequestBytes) parsed.whole = bytes;
+  parsed.awaited = length >= size ? length - size : Number.NaN;
+  if (isStart && parsed.awaited === 0 && size <= maxRequestBytes) parsed.whole = bytes;
 }
 
 /** Calls of the parser within one request after which other connections are next: blank lines in a body without a length are taken for ends of heads. */
