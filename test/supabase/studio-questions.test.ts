@@ -71,7 +71,7 @@ test('every kind of SQL that Studio sends is answered on rows as Vector sends th
   expect(failed).toEqual([]);
   // What no Vector sends: answers' headers, times of answers, functions' requests and messages, the pooler, Postgres' users.
   const unsent =
-    /^function_edge_logs: |^(function|pgbouncer)_logs:|one entry|of functions|of a function|^template: (addresses|slow answers|egress of storage)|^report: (traffic|hits of the storage cache|authentication errors by)/;
+    /^function_edge_logs: |^(function|pgbouncer)_logs:|one entry|of functions|of a function|^template: (addresses|slow answers|egress of storage|misses of the storage cache)|^report: (traffic|hits of the storage cache|authentication errors by)/;
   expect(empty.filter(name => !unsent.test(name))).toEqual([]);
   expect(empty.length).toBeGreaterThan(10);
 });
@@ -226,6 +226,39 @@ test('reports and templates are right', async () => {
   const byUser = await answerOf('template: errors by user');
   expect(byUser.map(({ user_name }) => user_name)).toEqual([null, null]);
   expect(byUser.reduce((sum, { count }) => sum + Number(count), 0)).toBe(postgres.length);
+});
+
+test('the page of all logs counts what its parts count', async () => {
+  const edge = sent('cloudflare.logs.prod');
+  const postgres = sent('postgres.logs');
+  const rest = edge.filter(event => metadataOf(event).request.path.includes('/rest/'));
+  const failed = [
+    ...rest.filter(event => statusOf(event) >= 500),
+    ...postgres.filter(event => /ERROR|FATAL/.test(severityOf(event))),
+  ];
+  const facets = await answerOf('all logs: facets');
+  const count = (dimension: string, value: string) =>
+    facets.find(row => row.dimension === dimension && row.value === value)?.count;
+  expect(count('total', 'all')).toBe(rest.length + postgres.length);
+  expect(count('log_type', 'postgrest')).toBe(rest.length);
+  expect(count('log_type', 'edge')).toBe(0);
+  expect(count('level', 'error')).toBe(failed.length);
+  expect(count('method', 'POST')).toBe(
+    rest.filter(event => metadataOf(event).request.method === 'POST').length,
+  );
+
+  const [bucket] = await answerOf('all logs: chart');
+  expect(bucket).toMatchObject({ error: failed.length, total_per_bucket: rest.length + postgres.length });
+
+  // Of the requests of authentication none has the header by which it would be found again; each is one row without its request.
+  const auth = sent('gotrue.logs.prod').filter(({ metadata }) => metadata !== undefined);
+  const every = await answerOf('all logs: facets of every kind');
+  expect(every.find(row => row.value === 'auth')?.count).toBe(auth.length);
+  expect(every[0]).toEqual({
+    dimension: 'total',
+    value: 'all',
+    count: edge.length + postgres.length + auth.length,
+  });
 });
 
 test('the other endpoints count the same events', async () => {

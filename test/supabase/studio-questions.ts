@@ -1,7 +1,9 @@
 /**
  * The kinds of SQL that self-hosted Supabase Studio sends to `logs.all`, in our own words: pages of logs with their counts and charts,
- * templates of the explorer, reports, and the tool that agents call. Source of the kinds: Studio's public repository.
+ * templates of the explorer, reports, the tool that agents call, and the page of all logs. Source of the kinds: Studio's public repository.
  */
+
+import { unifiedQuestions } from './unified-questions.ts';
 
 /** One request: SQL over the subsets of `logs.all`. */
 export type Question = { readonly name: string; readonly sql: string };
@@ -210,6 +212,16 @@ group by r.path, r.method
 order by num_requests desc limit 100`,
   },
   {
+    name: 'template: misses of the storage cache',
+    sql: `select r.path as path, r.search as search, count(id) as count
+from edge_logs f
+cross join unnest(f.metadata) as m cross join unnest(m.request) as r
+cross join unnest(m.response) as res cross join unnest(res.headers) as h
+where starts_with(r.path, '/storage/v1/object') and r.method = 'GET' and h.cf_cache_status in ('MISS', 'EXPIRED')
+group by path, search
+order by count desc limit 100;`,
+  },
+  {
     name: 'template: egress of storage',
     sql: `select request.method as http_verb, request.path as filepath,
   (answer_headers.cf_cache_status = 'HIT') as cached, count(*) as num_requests
@@ -406,4 +418,10 @@ limit 100;`,
   { name: 'tool: storage', sql: 'select id, timestamp, event_message\nfrom storage_logs\norder by timestamp desc\nlimit 100;' },
 ]; // biome-ignore format: SQL
 
-export const studioQuestions: readonly Question[] = [...pageQuestions, ...templates, ...reports, ...tools];
+export const studioQuestions: readonly Question[] = [
+  ...pageQuestions,
+  ...templates,
+  ...reports,
+  ...tools,
+  ...unifiedQuestions,
+];
