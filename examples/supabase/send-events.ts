@@ -9,7 +9,7 @@
  * - `--seed`: default 1.
  * - `--print`: writes the requests as NDJSON instead of sending them.
  *
- * The token is `LOGFLARE_PUBLIC_ACCESS_TOKEN`. A request that fails is repeated for 30 s, as Vector's sinks do.
+ * The token is `LOGFLARE_PUBLIC_ACCESS_TOKEN`. A request that fails is repeated for 30 s; Vector's sinks repeat without end, 30 s apart at most.
  */
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';

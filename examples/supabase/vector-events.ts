@@ -187,11 +187,11 @@ function writeAccess(draw: Draw, atMs: number): VectorEvent {
   const client = draw.address();
   if (draw.chance(2)) return writeGatewayError(draw, atMs, { client, method, path });
   const status: number = path.startsWith('/realtime') ? 101 : draw.pick(statuses);
-  const referer = draw.chance(60) ? 'https://app.example.com/' : null;
+  const referer = draw.chance(60) ? 'https://app.example.com/' : '-';
   const user_agent = draw.pick(agents);
   const line =
     `${client} - - [${commonLogTime(atMs)}] "${method} ${path} HTTP/1.1" ${status} ${draw.below(40_000)} ` +
-    `"${referer ?? '-'}" "${user_agent}"`;
+    `"${referer}" "${user_agent}"`;
   return {
     ...dockerLine(draw, atMs, 'supabase-kong', line),
     timestamp: isoSecond(atMs),
@@ -300,9 +300,17 @@ function writeAuth(draw: Draw, atMs: number): VectorEvent {
   };
 }
 
-/** Lines of its own have a time, which is taken; access lines have none that the configuration finds, and get no metadata. */
+/**
+ * Lines of its own have a time, which is taken. Access lines have none that the configuration finds; and where a second `: ` follows,
+ * it takes more than the time for the time, cannot read it, and sends the line as it came.
+ */
 function writeRest(draw: Draw, atMs: number): VectorEvent {
   const time = commonLogTime(atMs);
+  if (draw.chance(5)) {
+    const text =
+      'Failed listening for database notifications on the "pgrst" channel. connection failed: Connection refused';
+    return dockerLine(draw, atMs, 'supabase-rest', `${time}: ${text}`);
+  }
   if (draw.chance(40)) {
     const text = draw.pick([
       'Schema cache queried in 21.4 milliseconds',
@@ -329,29 +337,29 @@ function writeRealtime(draw: Draw, atMs: number): VectorEvent {
       : `Billing metrics: [:realtime, :connections] connected=${draw.below(300)} limit=200 room=${draw.below(400)}`;
   const { project, ...line } = dockerLine(draw, atMs, 'realtime-dev.supabase-realtime', text);
   const metadata = { external_id: project, project };
-  // A line of a stack trace names no level.
-  return draw.chance(5)
-    ? {
-        ...line,
-        event_message: `    (elixir 1.18.4) lib/gen_server.ex:${draw.below(2000)}: :gen_server.loop/7`,
-        metadata,
-      }
-    : { ...line, metadata: { ...metadata, level } };
+  if (draw.chance(55)) return { ...line, metadata: { ...metadata, level } };
+  // The configuration finds no level where the line names its tenant before it, nor in a stack trace: such lines stay whole.
+  const event_message = draw.chance(10)
+    ? `    (elixir 1.18.4) lib/gen_server.ex:${draw.below(2000)}: :gen_server.loop/7`
+    : `${iso(atMs).slice(11, 23)} project=realtime-dev external_id=realtime-dev [${level}] ${text}`;
+  return { ...line, event_message, metadata };
 }
 
+/** Its levels are numbers: 30 for information, 40 for a warning, 50 for an error. What is no JSON stays as it came. */
 function writeStorage(draw: Draw, atMs: number): VectorEvent {
   const status = draw.pick([200, 200, 200, 200, 206, 304, 400, 404, 500]);
   const path = `/object/public/avatars/${draw.hex(8)}.png`;
   const text = `GET | ${status} | ${draw.address()} | ${draw.uuid()} | ${path} | ${draw.pick(agents)}`;
   const { project, ...line } = dockerLine(draw, atMs, 'supabase-storage', text);
-  const metadata = {
-    context: [{ host: '6f1c2a9be0d7', pid: 1 }],
-    level: status >= 500 ? 'error' : 'info',
-    project,
-    tenantId: project,
-    timestamp: iso(atMs),
-  };
-  return { ...line, metadata };
+  const metadata = { project, tenantId: project };
+  if (draw.chance(1)) {
+    const event_message =
+      '(node:1) Warning: Setting the NODE_TLS_REJECT_UNAUTHORIZED environment variable to 0';
+    return { ...line, event_message, metadata };
+  }
+  const level = status >= 500 ? 50 : status >= 400 ? 40 : 30;
+  const context = [{ host: '6f1c2a9be0d7', pid: 1 }];
+  return { ...line, metadata: { context, level, ...metadata, timestamp: iso(atMs) } };
 }
 
 function writePostgres(draw: Draw, atMs: number): VectorEvent {

@@ -295,6 +295,10 @@ test('the other endpoints count the same events', async () => {
     iso_timestamp_end: new Date(endMs).toISOString(),
   };
   const [health] = await endpoint('service-health', { ...window, granularity: 'hour' });
+  const storage = sent('storage.logs.prod.2');
+  const realtime = sent('realtime.logs.prod');
+  const realtimeLevel = (event: VectorEvent) =>
+    metadataOf(event).level ?? /^[\d:.]+ .*\[(\w+)\]/.exec(event.event_message)?.[1];
   const total = (source: VectorSource) => expect.objectContaining({ total: sent(source).length });
   expect(health).toMatchObject({
     timestamp: '2026-01-15T10:00:00',
@@ -305,8 +309,16 @@ test('the other endpoints count the same events', async () => {
     },
     postgres_logs: total('postgres.logs'),
     auth_logs: total('gotrue.logs.prod'),
-    storage_logs: total('storage.logs.prod.2'),
-    realtime_logs: total('realtime.logs.prod'),
+    storage_logs: {
+      total: storage.length,
+      error: storage.filter(event => Number(metadataOf(event).level) >= 50).length,
+      warning: storage.filter(event => Number(metadataOf(event).level) === 40).length,
+    },
+    realtime_logs: {
+      total: realtime.length,
+      error: realtime.filter(event => realtimeLevel(event) === 'error').length,
+      warning: realtime.filter(event => realtimeLevel(event) === 'warning').length,
+    },
     postgrest_logs: total('postgREST.logs.prod'),
     function_edge_logs: total('deno-relay-logs'),
     function_logs: { ok: 0, warning: 0, error: 0, total: 0 },

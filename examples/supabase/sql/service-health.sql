@@ -46,14 +46,16 @@ entries as (
   left join unnest(m.response) as response
   where m.project_ref = @project and entry.timestamp > @iso_timestamp_start and entry.timestamp <= @iso_timestamp_end
   union all
-  select 'storage_logs', entry.timestamp, case when m.level in ('error', 'fatal', 'critical') then 'error' when m.level in ('warn', 'warning') then 'warning' else 'ok' end
+  select 'storage_logs', entry.timestamp, case when m.level in ('50', '60', 'error', 'fatal', 'critical') then 'error' when m.level in ('40', 'warn', 'warning') then 'warning' else 'ok' end
   from `storage.logs.prod.2` as entry
   cross join unnest(entry.metadata) as m
   where m.project = @project and entry.timestamp > @iso_timestamp_start and entry.timestamp <= @iso_timestamp_end
   union all
-  select 'realtime_logs', entry.timestamp, case when m.level in ('error', 'fatal', 'critical') then 'error' when m.level in ('warn', 'warning') then 'warning' else 'ok' end
+  select 'realtime_logs', entry.timestamp, case when level in ('error', 'fatal', 'critical') then 'error' when level in ('warn', 'warning') then 'warning' else 'ok' end
   from `realtime.logs.prod` as entry
   cross join unnest(entry.metadata) as m
+  -- Vector finds no level where the line names its tenant before it, and leaves the line whole.
+  cross join unnest([coalesce(m.level, regexp_extract(entry.event_message, r'^[0-9:.]+ (?:\w+=\S+ )+\[(\w+)\]'))]) as level
   where m.project = @project and entry.timestamp > @iso_timestamp_start and entry.timestamp <= @iso_timestamp_end
   union all
   select 'postgrest_logs', entry.timestamp, 'ok'
