@@ -301,8 +301,8 @@ function writeAuth(draw: Draw, atMs: number): VectorEvent {
 }
 
 /**
- * Lines of its own have a time, which is taken. Access lines have none that the configuration finds; and where a second `: ` follows,
- * it takes more than the time for the time, cannot read it, and sends the line as it came.
+ * Lines of its own have a time, which is taken. Access lines have none that the configuration finds. Where a second `: ` follows, what the
+ * configuration takes for the time is longer than that and cannot be read, so Vector sends the line as it came.
  */
 function writeRest(draw: Draw, atMs: number): VectorEvent {
   const time = commonLogTime(atMs);

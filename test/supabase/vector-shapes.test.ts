@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openGateway } from '../support/open-gateway.ts';
 
-/** What a Vector 0.58 sent of lines that its configuration does not find what it looks for in; the texts are ours. */
+/** What a Vector 0.58 sent of lines in which its configuration does not find what it looks for; the texts are ours. */
 const shapes: Record<string, object[]> = {
   // A line of JSON without `msg`, and one that is no JSON.
   'storage.logs.prod.2': [
