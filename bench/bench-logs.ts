@@ -6,6 +6,7 @@ import { vectorBatches } from '../examples/supabase/vector-events.ts';
 import { createProgressBar } from '../src/composition/progress-bar.ts';
 import { askServer, restRequest } from './ask-server.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { cpuSeconds } from './process-usage.ts';
 
 /** Events a second on average over all seven sources, and for how long. */
 const perSecond = Number(process.env.EVENTS_PER_SECOND ?? 2000);
@@ -27,7 +28,7 @@ export async function benchLogs(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'bench-logs-'));
   const gateway = await startGatewayProcess({ COMPAT: 'logflare', DATA_DIR: directory });
   const over = new AbortController();
-  const peaks: Peaks = { rss: 0, pss: 0, processes: [] };
+  const peaks: Peaks = { rss: 0, once: 0, processes: [] };
   try {
     const watching = watchMemory(gateway.pid, over.signal, peaks);
     const asking = askOn(gateway, over.signal);
@@ -47,18 +48,18 @@ export async function benchLogs(): Promise<void> {
       (sorted[sorted.length >> 1] ?? Number.NaN).toFixed(0),
       (sorted[Math.floor(sorted.length * 0.95)] ?? Number.NaN).toFixed(0),
       peaks.rss.toFixed(0),
-      peaks.pss.toFixed(0),
+      peaks.once.toFixed(0),
       ((await bytesOf(directory)) / 2 ** 20).toFixed(0),
     ];
     console.log(
-      '\n| events | a second | refused requests | answer p95 (ms) | all seen after the last (ms) | queries p50 (ms) | p95 (ms) | processes (MB) | without what they share (MB) | disk (MB) |\n|---|---|---|---|---|---|---|---|---|---|',
+      '\n| events | a second | refused requests | answer p95 (ms) | all seen after the last (ms) | queries p50 (ms) | p95 (ms) | processes (MB) | shared files counted once (MB) | disk (MB) |\n|---|---|---|---|---|---|---|---|---|---|',
     );
     console.log(`| ${cells.join(' | ')} |`);
     console.log(
-      '\n| process, when all took most | resident (MB) | its share (MB) | of that its own (MB) | files (MB) |\n|---|---|---|---|---|',
+      '\n| process, when all took most | resident (MB) | of that its own (MB) | processor time so far (s) |\n|---|---|---|---|',
     );
-    for (const { name, rss, pss, anonymous, file } of peaks.processes) {
-      console.log(`| ${[name, ...[rss, pss, anonymous, file].map(mb => mb.toFixed(0))].join(' | ')} |`);
+    for (const { name, rss, own, seconds: used } of peaks.processes) {
+      console.log(`| ${[name, rss.toFixed(0), own.toFixed(0), used.toFixed(1)].join(' | ')} |`);
     }
   } finally {
     over.abort();
@@ -144,27 +145,57 @@ async function askOn(gateway: GatewayProcess, over: AbortSignal): Promise<number
   return times;
 }
 
-/** Megabytes: as the kernel counts each process, with what they share divided among them, and of that what belongs to no file. */
-type Used = { name: string; rss: number; pss: number; anonymous: number; file: number };
-type Peaks = { rss: number; pss: number; processes: Used[] };
+/** What a process has in memory, in megabytes: all of it, what belongs to no file, and of each file; and the seconds of processor time that it has used. */
+type Used = { name: string; rss: number; own: number; files: Map<string, number>; seconds: number };
+type Peaks = { rss: number; once: number; processes: Used[] };
 
 /** Megabytes of a process and of all that it started, as they grow. */
 async function watchMemory(pid: number, over: AbortSignal, peaks: Peaks): Promise<void> {
   while (!over.aborted) {
     const processes = await Promise.all((await treeOf(pid)).map(usedBy));
-    const sum = (key: 'rss' | 'pss') => processes.reduce((total, each) => total + each[key], 0);
-    peaks.rss = Math.max(peaks.rss, sum('rss'));
-    if (sum('pss') > peaks.pss) Object.assign(peaks, { pss: sum('pss'), processes });
+    peaks.rss = Math.max(peaks.rss, sumOf(processes, 'rss'));
+    const once = sumOf(processes, 'own') + filesOnce(processes);
+    if (once > peaks.once) Object.assign(peaks, { once, processes });
     await delay(500);
   }
 }
 
+const sumOf = (processes: readonly Used[], key: 'rss' | 'own') =>
+  processes.reduce((total, each) => total + each[key], 0);
+
+/**
+ * Megabytes of the files of which these processes have parts in memory, each file once: as much as the process has that has most of it. The kernel's own
+ * shares (Pss) would be smaller wherever other programs use the same files, such as this one, which is Node's as well.
+ */
+function filesOnce(processes: readonly Used[]): number {
+  const most = new Map<string, number>();
+  for (const { files } of processes) {
+    for (const [path, mb] of files) most.set(path, Math.max(mb, most.get(path) ?? 0));
+  }
+  return most.values().reduce((total, mb) => total + mb, 0);
+}
+
 async function usedBy(pid: number): Promise<Used> {
-  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
+  const text = await readFile(`/proc/${pid}/smaps`, 'utf8').catch(() => '');
   const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
-  const mb = (key: string) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) / 1024;
-  const name = basename(command.find(word => word.endsWith('.ts')) ?? command[0] ?? '');
-  return { name, rss: mb('Rss'), pss: mb('Pss'), anonymous: mb('Pss_Anon'), file: mb('Pss_File') };
+  const used: Used = {
+    name: basename(command.find(word => word.endsWith('.ts')) ?? command[0] ?? ''),
+    rss: 0,
+    own: 0,
+    files: new Map(),
+    seconds: await cpuSeconds(pid).catch(() => 0),
+  };
+  // Each mapping begins with its addresses.
+  for (const mapping of text.split(/^(?=[\da-f]+-[\da-f]+ )/m)) {
+    const mb = (key: string) =>
+      Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(mapping)?.[1] ?? 0) / 1024;
+    const [all, own] = [mb('Rss'), mb('Anonymous')];
+    const path = /^.* (\/.*)$/m.exec(mapping)?.[1] ?? '';
+    used.rss += all;
+    used.own += own;
+    used.files.set(path, (used.files.get(path) ?? 0) + all - own);
+  }
+  return used;
 }
 
 async function treeOf(pid: number): Promise<number[]> {
