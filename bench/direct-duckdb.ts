@@ -1,5 +1,6 @@
 import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
-import { prepareConnection, readCatalog } from '../src/duckdb/database.ts';
+import { readCatalog } from '../src/duckdb/database.ts';
+import { prepareConnection } from '../src/duckdb/prepare-connection.ts';
 import { type CompiledStatement, compileForDuckDb } from '../src/googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../src/googlesql/functions/duckdb-macros.ts';
 import { finishRow } from '../src/googlesql/printer/finish-row.ts';

@@ -8,7 +8,6 @@ import type { CatalogColumn, CatalogTable } from '../googlesql/tree/types.ts';
 import { DatabaseBusyError } from './data-folder/database-busy-error.ts';
 import { dataFolderMode } from './data-folder/folder-format.ts';
 import { convertLayout, extendLayout, firstLayout, storedType, storedTypeSql } from './layout.ts';
-import { registerScalarFunctions } from './scalar-functions.ts';
 
 /** An open database file and one connection to it. */
 export type Database = { readonly connection: DuckDBConnection; close(): void };
@@ -109,36 +108,6 @@ export async function changeLayout(
     isChanged = true;
   }
   return isChanged;
-}
-
-/** Prepares a connection for the statements that the front-end prints. */
-export async function prepareConnection(
-  connection: DuckDBConnection,
-  macros: readonly string[],
-): Promise<void> {
-  await connection.run("SET TimeZone = 'UTC'");
-  await materializeLate(connection, 0);
-  // It turns the first row of a window into an aggregate, which answers a row of NULLs where there are no rows, and with a calculated key
-  // of GROUP BY another row than the first (seen with DuckDB 1.5.5). Without it, the first of each partition of a million rows takes 140 ms, not 8.
-  await connection.run("SET disabled_optimizers = 'top_n_window_elimination'");
-  // A printed sort key may be a constant, which orders nothing but is not a mistake.
-  await connection.run('SET order_by_non_integer_literal = true');
-  registerScalarFunctions(connection);
-  // As one text: on their own most of them would take longer to hand over than to make.
-  await connection.run(macros.join(';\n'));
-}
-
-/** Rows of a table from which finding rows by number takes longer than reading the wide columns of candidates. */
-const manyRows = 40_000_000;
-
-/**
- * Has DuckDB find the newest rows by their sort columns alone, and fetch their wide columns by row number. By default it does this for up to
- * 50 rows only, and a caller's first hundred, where no times are looked up (decision 149), would take three times as long on a million rows. But it
- * then reads about every group of 122,880 rows, which takes 0.15 ms each and stays in memory: on a hundred million rows, 130 ms instead of 15.
- * @param rows of the longest table
- */
-export async function materializeLate(connection: DuckDBConnection, rows: number): Promise<void> {
-  await connection.run(`SET late_materialization_max_rows = ${rows < manyRows ? 10_000 : 0}`);
 }
 
 /**

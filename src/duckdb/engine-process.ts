@@ -16,7 +16,7 @@ import { bodyClosing, bodyOpening } from '../base/rows.ts';
 import { resultTooLarge } from '../engine/result-too-large.ts';
 import { finishRow } from '../googlesql/printer/finish-row.ts';
 import { quoteText } from '../googlesql/tree/quote-text.ts';
-import { isHeldElsewhere, materializeLate, prepareConnection, readCatalog } from './database.ts';
+import { isHeldElsewhere, readCatalog } from './database.ts';
 import type {
   BoundValue,
   Catalog,
@@ -28,6 +28,7 @@ import type {
 import { foldersOf, makeSourceViews, type SourceViews } from './files/source-views.ts';
 import { type KeptMemory, watchKeptMemory } from './kept-memory.ts';
 import { declaredTypes } from './layout.ts';
+import { materializeLate, prepareConnection } from './prepare-connection.ts';
 import { readCurrent, readCurrentAsync, replicasOf } from './replicas.ts';
 import { createStatements, type Statements } from './statements.ts';
 

@@ -248,11 +248,12 @@ type LoaderChild = {
 };
 
 /**
- * The first two, and variables, bound the memory of the process: it makes much that is garbage a moment later. By the third one a pattern that takes lines
+ * The first three, and variables, bound the memory of the process: it makes much that is garbage a moment later. By the last one a pattern that takes lines
  * apart goes on in linear time where it has tried too often: strangers write the lines.
  */
 const execArgv = [
-  '--max-semi-space-size=4',
+  '--optimize-for-size',
+  '--max-semi-space-size=2',
   '--heap-growing-percent=20',
   '--enable-experimental-regexp-engine-on-excessive-backtracks',
 ];

@@ -1,5 +1,5 @@
 import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
-import { prepareConnection } from '../../src/duckdb/database.ts';
+import { prepareConnection } from '../../src/duckdb/prepare-connection.ts';
 import { compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../../src/googlesql/functions/duckdb-macros.ts';
 import { finishRow } from '../../src/googlesql/printer/finish-row.ts';

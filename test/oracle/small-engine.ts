@@ -1,7 +1,7 @@
 import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { GatewayError } from '../../src/base/errors.ts';
 import type { Column } from '../../src/base/rows.ts';
-import { prepareConnection } from '../../src/duckdb/database.ts';
+import { prepareConnection } from '../../src/duckdb/prepare-connection.ts';
 import { type CompiledStatement, compileForDuckDb } from '../../src/googlesql/compile-duckdb.ts';
 import { duckDbMacros } from '../../src/googlesql/functions/duckdb-macros.ts';
 import { finishRow } from '../../src/googlesql/printer/finish-row.ts';

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { type DuckDBConnection, DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
-import { prepareConnection, readCatalog } from '../../src/duckdb/database.ts';
+import { readCatalog } from '../../src/duckdb/database.ts';
 import { importLogs } from '../../src/duckdb/import-logs.ts';
+import { prepareConnection } from '../../src/duckdb/prepare-connection.ts';
 import type { SourceField, SourceFields } from '../../src/endpoints/source.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
 import type { CompiledStatement } from '../../src/googlesql/compile-duckdb.ts';
