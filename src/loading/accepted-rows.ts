@@ -101,6 +101,21 @@ export async function* readBlocks(folder: string, name: string): AsyncIterable<R
   if (block || isEmpty) throw new Error(`${name} ends within a block`);
 }
 
+/**
+ * Reads whose rows a file has: those of one source.
+ * @returns undefined if that can't be read; reading its blocks says why
+ */
+export async function sourceOf(folder: string, name: string): Promise<string | undefined> {
+  try {
+    for await (const line of splitLines(createReadStream(join(folder, name)))) {
+      return (JSON.parse(line) as RowsBlock).source; // as `add` writes it
+    }
+  } catch {
+    // Torn, or another process has removed it.
+  }
+  return undefined;
+}
+
 /** Milliseconds between two touches of a file that is being written. */
 const touchMs = 600_000;
 

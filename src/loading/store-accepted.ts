@@ -6,7 +6,7 @@ import type { Source } from '../endpoints/source.ts';
 
 import { quoteText } from '../googlesql/tree/quote-text.ts';
 import { extendSample, readSample, type Sample } from '../sample/write-sample.ts';
-import { createRowsList, type RowsFile, readBlocks, rowsFolderOf } from './accepted-rows.ts';
+import { createRowsList, type RowsFile, rowsFolderOf, sourceOf } from './accepted-rows.ts';
 import { readLearned, withLearned } from './events/learned-fields.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { removeLost, removeOld } from './remove-old.ts';
@@ -130,14 +130,8 @@ async function namesOfWaiting(
   const waiting = new Set<string>();
   if (leftOut.size === 0) return waiting;
   for (const { name } of files) {
-    try {
-      for await (const { source } of readBlocks(folder, name)) {
-        if (leftOut.has(source)) waiting.add(name);
-        break;
-      }
-    } catch {
-      // Storing the file will report what is wrong with it.
-    }
+    const source = await sourceOf(folder, name);
+    if (source !== undefined && leftOut.has(source)) waiting.add(name);
   }
   return waiting;
 }

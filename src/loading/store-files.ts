@@ -13,28 +13,13 @@ import {
   readBlocks,
   writeRowsFile,
 } from './accepted-rows.ts';
+import { groupFiles, sliceFiles } from './group-files.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { isBroken, isLackOfMemory } from './write-spare.ts';
-
-/** Maximum bytes of accepted files that share a transaction. */
-const transactionBytes = 8 * 1024 * 1024;
 
 /** Maximum characters of the rows of one INSERT; and maximum rows, if they need extraordinarily much memory. */
 const insertCharacters = 2 * 1024 * 1024;
 const fewRows = 20;
-
-function* groupFiles(files: readonly RowsFile[], isAlone: boolean): Iterable<RowsFile[]> {
-  let group: RowsFile[] = [];
-  let bytes = 0;
-  for (const file of files) {
-    group.push(file);
-    bytes += file.bytes;
-    if (!isAlone && bytes < transactionBytes) continue;
-    yield group;
-    [group, bytes] = [[], 0];
-  }
-  if (group.length > 0) yield group;
-}
 
 /** Where files are stored, and how. */
 export type Target = {
@@ -64,13 +49,17 @@ class UnknownSourceError extends Error {}
 class OnlyInCurrentError extends Error {}
 
 /**
- * Stores files in groups until the time is over; always at least the first group.
+ * Stores files slice by slice until the time is over; always at least the first slice. What a transaction has stored goes into the file before the
+ * next one begins: until then it takes several times as much memory, and it would all do so at the end of the turn.
  * @returns false if only a copy of the current file can bring the rows of one of them
  */
 export async function storeAll(target: Target, files: readonly RowsFile[], endMs: number): Promise<boolean> {
   try {
-    for (const group of groupFiles(files, target.isAlone)) {
-      await storeGroup(target, group);
+    for (const slice of sliceFiles(files, target.isAlone)) {
+      for (const group of await groupFiles(target.folder, slice, target.sources)) {
+        await storeGroup(target, group);
+        await target.connection.run('CHECKPOINT');
+      }
       if (performance.now() > endMs) break;
     }
     return true;

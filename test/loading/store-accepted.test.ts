@@ -156,6 +156,30 @@ test('rows are seen after one turn, in both files after the next, and only then 
   expect(await database.ask(all, database.spare())).toEqual(['1', '2', '3']);
 });
 
+test('what was stored for wide sources is in the file before the next of them is stored', async () => {
+  const wide = (name: string) => ({
+    ...yaml(name),
+    columns: Object.fromEntries(Array.from({ length: 90 }, (_none, n) => [`c${n}`, 'INT64' as const])),
+  });
+  const sources = [wide('one'), wide('other')];
+  const database = await openDatabase(sources);
+  for (let n = 0; n < 3; n++) for (const source of sources) await database.accept(source, [{ c0: n }]);
+  const statements: string[] = [];
+  const { run } = DuckDBConnection.prototype;
+  const spy = vi.spyOn(DuckDBConnection.prototype, 'run').mockImplementation(async function (
+    this: DuckDBConnection,
+    ...statement
+  ) {
+    if (/^(?:COMMIT|CHECKPOINT)$/.test(statement[0])) statements.push(statement[0]);
+    return run.apply(this, statement);
+  });
+  await database.turn();
+  spy.mockRestore();
+  expect(statements).toEqual(['COMMIT', 'CHECKPOINT', 'COMMIT', 'CHECKPOINT']);
+  for (const { name } of sources)
+    expect(await database.ask(`SELECT c0 FROM ${name} ORDER BY c0`)).toEqual(['0', '1', '2']);
+});
+
 test('a spare that lacks rows nobody has any more is made again', async () => {
   const database = await openDatabase();
   await database.accept(numbers, [{ n: 1 }]);
@@ -262,6 +286,17 @@ test.each(['text', 'the openfile', 'out of quota', 'Out of Memory', 'IO Error: N
     expect(database.events).toEqual([{ type: 'rows.failed', file: expect.any(String), message }]);
   },
 );
+
+test('rows none of which their table can hold go away, and the others of the turn stay', async () => {
+  const database = await openOutgrown('v: INT64', 'v: STRING');
+  await database.accept(database.source, [{ n: 1, v: 'text' }]);
+  await database.accept(numbers, [{ n: 1 }]);
+  while (await database.turn());
+  expect(await database.ask(all)).toEqual(['1']);
+  expect(await database.failed()).toEqual([{ n: '1', v: 'text' }]);
+  const message = expect.stringMatching(/^1 rows, such as: Conversion Error/);
+  expect(database.events).toEqual([{ type: 'rows.failed', file: expect.any(String), message }]);
+});
 
 test.each([
   ['v: NUMERIC', 'v: FLOAT64', [0.5, 0.1234567890123, null]],
