@@ -77,8 +77,11 @@ process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
 
-/** Starts a process that reads the database. It ends by itself when this one does. */
-export function startEngineChild(settings: EngineSettings): EngineChild {
+/**
+ * Starts a process that reads the database. It ends by itself when this one does.
+ * @param onWorn called when earlier runs have left so much memory allocated that it should be replaced while it has none. Default: not noticed
+ */
+export function startEngineChild(settings: EngineSettings, onWorn = () => {}): EngineChild {
   const spillDirectory = newSpillDirectory(settings.databasePath);
   const child = forkEngine({ ...settings, spillDirectory });
   const first = Promise.withResolvers<Catalog>();
@@ -107,6 +110,7 @@ export function startEngineChild(settings: EngineSettings): EngineChild {
       first.resolve(report.catalog);
     } else if (report.type === 'catalog') catalog = Promise.resolve(report.catalog);
     else if (report.type === 'out of memory') kill('out of memory');
+    else if (report.type === 'worn') onWorn();
     else if (report.type !== 'alive') {
       isWorn = report.type !== 'part' && report.isWorn;
       owed.settle(report);

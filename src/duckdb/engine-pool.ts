@@ -45,12 +45,14 @@ export function createEnginePool(options: PoolOptions): EnginePool {
   const ending = new Set<EngineChild>();
   /** Processes with earlier settings: each ends after its query. */
   const outdated = new WeakSet<EngineChild>();
+  /** Processes that keep much memory, and whose replacement starts. */
+  const replacing = new WeakSet<EngineChild>();
   let idle: Idle[] = [];
   let isClosed = false;
 
   function start(): EngineChild {
     const startedMs = performance.now();
-    const child = startEngineChild(settings);
+    const child = startEngineChild(settings, () => replaceIdle(child));
     living.add(child);
     child.catalog.then(
       () => emit({ type: 'engine.started', pid: child.pid, ms: performance.now() - startedMs }),
@@ -89,6 +91,21 @@ export function createEnginePool(options: PoolOptions): EnginePool {
       if (living.size > 1) end(child);
     }, idleMs).unref();
     idle.push({ child, timer });
+  }
+
+  /** Ends an idle process, if need be when another one is ready: queries would have to wait for that. */
+  function replaceIdle(child: EngineChild): void {
+    const isIdle = () => idle.some(each => each.child === child);
+    if (!isIdle() || replacing.has(child)) return;
+    if (idle.length > 1) return end(child);
+    replacing.add(child);
+    const next = start();
+    const replace = () => {
+      giveBack(next);
+      if (isIdle()) end(child);
+    };
+    // If none can start, the old one stays.
+    void next.catalog.then(replace, () => undefined).finally(() => replacing.delete(child));
   }
 
   function end(child: EngineChild): void {

@@ -109,9 +109,11 @@ async function open(): Promise<void> {
   let resting: NodeJS.Timeout | undefined;
   const restLater = () => {
     clearTimeout(resting);
-    resting = setTimeout(() => {
+    resting = setTimeout(async () => {
+      if (current) return;
       // The interrupt of a run that starts meanwhile may hit this; what is kept then is released another time.
-      if (!current) memory.rest().catch(() => {});
+      const isMuch = await memory.rest().catch(() => false);
+      if (isMuch && !current) report({ type: 'worn' });
     }, restMs);
   };
   process.on('message', (command: EngineCommand) => {

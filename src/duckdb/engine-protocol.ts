@@ -87,6 +87,8 @@ export type EngineReport =
       readonly isTruncated: boolean;
     } & EndOfRun)
   | ({ readonly type: 'failed'; readonly message: string } & EndOfRun)
+  /** The process has no run, and earlier ones have left so much memory allocated that it should be replaced. */
+  | { readonly type: 'worn' }
   /** A heartbeat. */
   | { readonly type: 'alive' }
   /** The process is over its resident limit and asks to be killed. */

@@ -5,7 +5,7 @@ const noticedBytes = 8 * 1024 * 1024;
 const restingBytes = 32 * 1024 * 1024;
 
 export type KeptMemoryOptions = {
-  /** Bytes that runs may leave behind. */
+  /** Bytes that runs may leave behind; half of that once the process has rested, since no query waits for its replacement then. */
   readonly maxBytes: number;
   /** Resident bytes of the process. */
   readonly residentBytes: () => number;
@@ -28,8 +28,11 @@ export type KeptMemory = {
    * failure to find out counts as much memory.
    */
   isMuch(options: { readonly hasFailed: boolean }): Promise<boolean>;
-  /** Releases what is free, if it may be worth it; for a process without a run. */
-  rest(): Promise<void>;
+  /**
+   * Releases what is free, if it may be worth it; for a process without a run.
+   * @returns whether what is left is so much that the process should be replaced while no query waits for it
+   */
+  rest(): Promise<boolean>;
 };
 
 /** Starts to watch memory, before the first run. */
@@ -64,9 +67,12 @@ export function watchKeptMemory({
       }
     },
     async rest() {
-      if (grown() < Math.max(restingBytes, restedBytes + noticedBytes)) return;
-      await release();
-      restedBytes = grown();
+      if (grown() >= Math.max(restingBytes, restedBytes + noticedBytes)) {
+        await release();
+        restedBytes = grown();
+      }
+      const leftBytes = grown();
+      return leftBytes > maxBytes / 2 && leftBytes > maxBytes / 2 + (await blockBytes());
     },
   };
 }

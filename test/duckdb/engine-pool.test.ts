@@ -93,6 +93,31 @@ test('a process whose run left much memory behind is replaced', async () => {
   expect(types()).toEqual(['engine.started', 'engine.started']);
 });
 
+test('a process that has rested and still keeps much memory is replaced once another one is ready', async () => {
+  // Every process is over this limit; after a run that succeeds, memory is looked at only when the process has rested.
+  const { pool, run, types } = await openPool({ keptLimitMb: -1000 });
+  expect(await run(answer)).toBe('[42]');
+  const [worn] = pool.pids;
+  await expect.poll(() => pool.pids, { timeout: 20_000 }).toHaveLength(2);
+  // It still answers while the other one starts.
+  expect(await run(answer)).toBe('[42]');
+  expect(pool.pids[0]).toBe(worn);
+  await expect.poll(() => pool.pids, { timeout: 20_000 }).not.toContain(worn);
+  expect(pool.pids).toHaveLength(1);
+  expect(await run(answer)).toBe('[42]');
+  expect(types()).not.toContain('engine.stopped');
+});
+
+test('of several processes that rest and keep much memory all but the last one end at once', async () => {
+  const { pool, run, types } = await openPool({ keptLimitMb: -1000 });
+  await Promise.all([run(answer), run(answer), run(answer)]);
+  const before = pool.pids;
+  expect(before).toHaveLength(3);
+  await expect.poll(() => pool.pids.filter(pid => before.includes(pid)), { timeout: 20_000 }).toEqual([]);
+  expect(pool.pids).toHaveLength(1);
+  expect(types()).toHaveLength(4);
+});
+
 test('a process whose run failed for want of memory releases it, and stays', async () => {
   const { pool, run, types } = await openPool({ memoryLimitMb: 512 });
   expect(await run(answer)).toBe('[42]');

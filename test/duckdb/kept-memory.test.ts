@@ -23,10 +23,10 @@ function openMemory() {
     Object.assign(now, { residentMb, blocksMb, freeMb });
     return memory.isMuch({ hasFailed });
   };
-  const rest = async (residentMb: number, freeMb: number) => {
-    Object.assign(now, { residentMb, freeMb });
-    await memory.rest();
-    return [now.residentMb, now.releases];
+  const rest = async (residentMb: number, freeMb: number, blocksMb = 0) => {
+    Object.assign(now, { residentMb, freeMb, blocksMb });
+    const isMuch = await memory.rest();
+    return [now.residentMb, now.releases, isMuch];
   };
   return { now, after, rest };
 }
@@ -75,9 +75,19 @@ test('what is free is released before it counts as much', async () => {
 
 test('a process that rests releases what is free, once', async () => {
   const { rest } = openMemory();
-  expect(await rest(131, 20)).toEqual([131, 0]);
-  expect(await rest(180, 40)).toEqual([140, 1]);
+  expect(await rest(131, 20)).toEqual([131, 0, false]);
+  expect(await rest(180, 40)).toEqual([140, 1, false]);
   // It has what it had when it last rested, and little more.
-  expect(await rest(147, 20)).toEqual([147, 1]);
-  expect(await rest(149, 9)).toEqual([140, 2]);
+  expect(await rest(147, 20)).toEqual([147, 1, false]);
+  expect(await rest(149, 9)).toEqual([140, 2, false]);
+});
+
+test('a process that still keeps half as much when it has rested is to be replaced', async () => {
+  const { now, rest } = openMemory();
+  expect(await rest(300, 136)).toEqual([164, 1, false]);
+  expect(now.asked).toBe(0);
+  expect(await rest(200, 35)).toEqual([165, 2, true]);
+  // Nothing new, and still much.
+  expect(await rest(165, 0)).toEqual([165, 2, true]);
+  expect(await rest(165, 0, 10)).toEqual([165, 2, false]);
 });
