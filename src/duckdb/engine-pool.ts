@@ -97,7 +97,10 @@ export function createEnginePool(options: PoolOptions): EnginePool {
   function replaceIdle(child: EngineChild): void {
     const isIdle = () => idle.some(each => each.child === child);
     if (!isIdle() || replacing.has(child)) return;
-    if (idle.length > 1) return end(child);
+    if (idle.length > 1) {
+      end(child);
+      return;
+    }
     replacing.add(child);
     const next = start();
     const replace = () => {
