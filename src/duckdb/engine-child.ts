@@ -81,6 +81,7 @@ process.once('exit', () => {
  * Starts a process that reads the database. It ends by itself when this one does.
  * @param onWorn called when earlier runs have left so much memory allocated that it should be replaced while it has none. Default: not noticed
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: all that is known of one process
 export function startEngineChild(settings: EngineSettings, onWorn = () => {}): EngineChild {
   const spillDirectory = newSpillDirectory(settings.databasePath);
   const child = forkEngine({ ...settings, spillDirectory });

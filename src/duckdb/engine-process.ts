@@ -106,16 +106,7 @@ async function open(): Promise<void> {
     release: () => releaseMemory(connection),
   });
   const work: Work = { connection, reader, statements, memory };
-  let resting: NodeJS.Timeout | undefined;
-  const restLater = () => {
-    clearTimeout(resting);
-    resting = setTimeout(async () => {
-      if (current) return;
-      // The interrupt of a run that starts meanwhile may hit this; what is kept then is released another time.
-      const isMuch = await memory.rest().catch(() => false);
-      if (isMuch && !current) report({ type: 'worn' });
-    }, restMs);
-  };
+  const restLater = createRests(memory);
   process.on('message', (command: EngineCommand) => {
     if (command.type === 'run') void run(work, command).then(prepareNext).then(restLater);
     else interrupt(connection, command.id);
@@ -137,6 +128,21 @@ async function open(): Promise<void> {
   report({ type: 'ready', catalog: reader.catalog });
   // Saved now: the process ends by being killed, and could not save it then.
   flushCompileCache();
+}
+
+/** @returns has the process rest after a second, unless called again before that or a run has begun */
+function createRests(memory: KeptMemory): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const rest = async () => {
+    if (current) return;
+    // The interrupt of a run that starts meanwhile may hit this; what is kept then is released another time.
+    const isMuch = await memory.rest().catch(() => false);
+    if (isMuch && !current) report({ type: 'worn' });
+  };
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(rest, restMs);
+  };
 }
 
 /** Ends the process with a reason. */
