@@ -26,8 +26,9 @@ export function limitChunks(request: IncomingMessage): void {
     chunks++;
     bytes += chunk.length;
     if (chunks <= maxSmallChunks + bytes / bytesPerChunk) return push.call(request, chunk, encoding);
-    // Drops the chunks that the parser still has; `false` pauses the connection.
+    // Drops the chunks that the parser still has, and all bytes that it has not; `false` pauses the connection.
     request.push = () => false;
+    request.socket.removeAllListeners('data');
     overChunked.add(request);
     failBody(request, tooManyChunks());
     return false;

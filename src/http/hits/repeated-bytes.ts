@@ -226,6 +226,9 @@ function parseBytes(parser: Parser, parsed: Parsed, bytes: Buffer): void {
   if (isStart && parsed.awaited === 0 && size <= maxRequestBytes) parsed.whole = bytes;
 }
 
+/** Bytes that the parser gets at once if they have no end of a known place: a body of thousands of small chunks is refused before it has parsed the rest. */
+const maxPieceBytes = 16 * 1024;
+
 /** Calls of the parser within one request after which other connections are next: blank lines in a body without a length are taken for ends of heads. */
 const maxCalls = 64;
 
@@ -266,11 +269,11 @@ function missingOf({ request }: Parsed): number {
   return request && !request.complete ? Number(request.headers['content-length'] ?? 0) : 0;
 }
 
-/** The end of the first head in the bytes; or the end of all bytes if no other head follows, because they belong to one request. */
+/** The end of the first head in the bytes; or, because they belong to one request, the end of them all if no other head follows. */
 function endOfPiece(bytes: Buffer, at: number): number {
   const first = bytes.indexOf(headEnd, at + minHeadBytes);
   const next = first < 0 ? first : bytes.indexOf(headEnd, first + minHeadBytes);
-  return next < 0 ? bytes.length : first + headEnd.length;
+  return Math.min(next < 0 ? bytes.length : first + headEnd.length, at + maxPieceBytes);
 }
 
 /** Ends a connection with the response to its last request. Node's parser has dropped later requests, whose client would wait in vain. */
