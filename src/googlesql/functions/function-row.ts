@@ -23,10 +23,14 @@ export type FunctionRow = {
   /** Whether the last parameter may be repeated. */
   readonly variadic: boolean;
   readonly returns: ParameterType;
-  /** DuckDB text, see `BoundCall.template` and `BoundAggregate.template`. */
+  /** DuckDB text, see `BoundCall` and `BoundAggregate`. */
   readonly template: string;
-  /** Cheaper templates for some arguments; the first one that applies wins. */
-  readonly variants: readonly Variant[];
+} & RowOptions;
+
+/** What few rows need besides their signature and template. */
+type RowOptions = {
+  /** Cheaper templates for some arguments; the first one that applies wins. Default: none. */
+  readonly variants?: readonly Variant[];
   /** The template with DISTINCT, if it differs. */
   readonly distinct?: string;
   /** The argument by which an aggregate sorts, from 0: NaN is refused there, see `bq_not_nan`. */
@@ -38,9 +42,6 @@ export type Variant = {
   applies(values: readonly BoundExpression[]): boolean;
 };
 
-/** Optional parts of a row besides its signature and template. */
-type RowOptions = Partial<Pick<FunctionRow, 'variants' | 'distinct' | 'sortsBy'>>;
-
 /** Used as the template of a signature without a DuckDB form: only the warehouse answers such a call. */
 export const unsupported = '';
 
@@ -49,16 +50,12 @@ export const unsupported = '';
  * Types: scalar names, `ARRAY<X>`, `T` (any), `C` (any that compares), `ARRAY<T>`, `TOP<T>`, `SKETCH` (BYTES),
  * `ARRAY<STRUCT<a X, b Y>>`; `...` after the last repeats it.
  */
-export function row(
-  signature: string,
-  template: string,
-  { variants = [], ...options }: RowOptions = {},
-): FunctionRow {
+export function row(signature: string, template: string, options: RowOptions = {}): FunctionRow {
   const [, name = '', inside = '', returns = ''] = /^(.+?)\((.*)\) (.+)$/.exec(signature) ?? [];
   const words = inside ? inside.split(/, */) : [];
   const variadic = words.at(-1)?.endsWith('...') ?? false;
   const parameters = words.map(word => parameterType(word.replace('...', '')));
-  return { name, parameters, variadic, returns: parameterType(returns), template, variants, ...options };
+  return { name, parameters, variadic, returns: parameterType(returns), template, ...options };
 }
 
 /** Rows by name, in the order in which they are written. */
@@ -107,7 +104,7 @@ export function matchRow(
   const targets = values.map((_, i) => filled(parameterOf(chosen, i), variable));
   refuseBareNull(chosen, values, at);
   const coerced = values.map((value, i) => coerce(value, targets[i]!, at));
-  const variant = chosen.variants.find(({ applies }) => applies(coerced));
+  const variant = chosen.variants?.find(({ applies }) => applies(coerced));
   return {
     row: chosen,
     template: (variant ?? chosen).template,

@@ -3,7 +3,7 @@ import type { BoundExpression, BoundFrom, BoundQuery, BoundSubset } from './boun
 import { createExpressionKeys, type KeyOf } from './expression-keys.ts';
 import type { Scope } from './scope.ts';
 import { invalidQuery } from './sql-error.ts';
-import type { CallSyntax, Expression, FromItem, Query, WindowSpec } from './syntax-tree.ts';
+import type { CallSyntax, Expression, Pivot, Query, Unpivot, WindowSpec } from './syntax-tree.ts';
 import type { Catalog, ScalarKind } from './types.ts';
 
 /** A position at which a saved query names a base table, and the table's name in the catalogue. */
@@ -78,16 +78,9 @@ export function isCallers(environment: Environment): boolean {
 export type Binder = {
   expression(context: BindContext, syntax: Expression): BoundExpression;
   query(context: BindContext, syntax: Query): BoundQuery;
-  pivot(context: BindContext, item: Extract<FromItem, { kind: 'pivot' }>, input: BoundSource): BoundSource;
-  unpivot(
-    context: BindContext,
-    item: Extract<FromItem, { kind: 'unpivot' }>,
-    input: BoundSource,
-  ): BoundSource;
+  pivot(context: BindContext, item: Pivot, input: BoundSource): BoundSource;
+  unpivot(context: BindContext, item: Unpivot, input: BoundSource): BoundSource;
 };
-
-/** A FROM clause, and the names it brings into scope. */
-export type BoundSource = { readonly from: BoundFrom; readonly scope: Scope };
 
 /** The context of an expression: what it can see, and what it may contain. */
 export type BindContext = {
@@ -101,6 +94,9 @@ export type BindContext = {
   /** The input of the pipe operator that is being bound. */
   readonly input?: BoundSource;
 };
+
+/** A FROM clause, and the names it brings into scope. */
+export type BoundSource = { readonly from: BoundFrom; readonly scope: Scope };
 
 /** Binds a function for which the types of arguments are not enough: with a date part, a format or a pattern as constant text. */
 export type SpecialFunction = (context: BindContext, call: CallSyntax) => BoundExpression;

@@ -109,24 +109,22 @@ export type BoundWindow = {
   };
 };
 
-export type BoundCall = {
-  readonly kind: 'call';
+/** A function with its arguments, as text of DuckDB. */
+type Templated = {
   readonly type: SqlType;
   readonly name: string;
-  /** DuckDB text; `$1` is the first argument, `$*` all of them between commas. */
   readonly template: string;
   readonly arguments: readonly BoundExpression[];
   /** Present if DuckDB has no form of the call. */
   readonly unsupported?: Unsupported;
 };
 
-export type BoundAggregate = {
+/** In its template `$1` is the first argument, `$*` all of them between commas. */
+export type BoundCall = Templated & { readonly kind: 'call' };
+
+/** In its template `$distinct`, `$order`, `$filter` and `$over` are empty if the call has no such part. */
+export type BoundAggregate = Templated & {
   readonly kind: 'aggregate';
-  readonly type: SqlType;
-  readonly name: string;
-  /** DuckDB text; `$distinct`, `$order`, `$filter` and `$over` are empty if the call has no such part. */
-  readonly template: string;
-  readonly arguments: readonly BoundExpression[];
   readonly distinct: boolean;
   readonly ignoreNulls: boolean;
   readonly orderBy: readonly BoundOrder[];
@@ -134,8 +132,6 @@ export type BoundAggregate = {
   readonly filter?: BoundExpression;
   /** Present on an analytic call. */
   readonly over?: BoundWindow;
-  /** Present if DuckDB has no form of the call. */
-  readonly unsupported?: Unsupported;
 };
 
 /** JSON_VALUE of a text by a path that DuckDB's own reader also accepts. */

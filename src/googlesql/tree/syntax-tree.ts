@@ -182,6 +182,26 @@ export type NamedExpression = { readonly expression: Expression; readonly alias?
 /** Columns that UNPIVOT makes one row of, and what stands for them in its name column. */
 export type UnpivotGroup = { readonly columns: readonly Identifier[]; readonly label?: Expression };
 
+/** A FROM item that PIVOT or UNPIVOT turns, and the name of the result. */
+type Turned = { readonly at: SqlPosition; readonly of: FromItem; readonly alias?: Identifier };
+
+/** `PIVOT(aggregates FOR by IN (values))`. */
+export type Pivot = Turned & {
+  readonly kind: 'pivot';
+  readonly aggregates: readonly NamedExpression[];
+  readonly by: Expression;
+  readonly values: readonly NamedExpression[];
+};
+
+/** `UNPIVOT(values FOR name IN (groups))`. */
+export type Unpivot = Turned & {
+  readonly kind: 'unpivot';
+  readonly includesNulls: boolean;
+  readonly values: readonly Identifier[];
+  readonly name: Identifier;
+  readonly groups: readonly UnpivotGroup[];
+};
+
 export type FromItem = { readonly at: SqlPosition } & (
   | {
       /** The input of a pipe operator. */
@@ -202,23 +222,8 @@ export type FromItem = { readonly at: SqlPosition } & (
       readonly offset?: Identifier;
     }
   | { readonly kind: 'derived'; readonly query: Query; readonly alias?: Identifier }
-  | {
-      readonly kind: 'pivot';
-      readonly of: FromItem;
-      readonly aggregates: readonly NamedExpression[];
-      readonly by: Expression;
-      readonly values: readonly NamedExpression[];
-      readonly alias?: Identifier;
-    }
-  | {
-      readonly kind: 'unpivot';
-      readonly of: FromItem;
-      readonly includesNulls: boolean;
-      readonly values: readonly Identifier[];
-      readonly name: Identifier;
-      readonly groups: readonly UnpivotGroup[];
-      readonly alias?: Identifier;
-    }
+  | Pivot
+  | Unpivot
   | {
       readonly kind: 'join';
       readonly join: JoinKind;

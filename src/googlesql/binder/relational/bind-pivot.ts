@@ -6,14 +6,12 @@ import { coerce } from '../../tree/coercion.ts';
 import { emptyScope } from '../../tree/scope.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import { typeAsPart } from '../../tree/storage.ts';
-import type { Expression, FromItem, NamedExpression } from '../../tree/syntax-tree.ts';
+import type { Expression, NamedExpression, Pivot, Unpivot } from '../../tree/syntax-tree.ts';
 import { typeName } from '../../tree/types.ts';
 import { childrenOf, holdsAnyAggregate, isConstant, sizeOf } from '../../tree/walk-bound-tree.ts';
 import { bindExpression } from '../bind-expression.ts';
 import { nextRelation, queryScope } from '../bind-from.ts';
 import { everyColumn, refuseManyColumns } from '../bind-select-list.ts';
-
-type Pivot = Extract<FromItem, { kind: 'pivot' }>;
 
 /** Each aggregate over the rows of each value, grouped by the columns that neither uses. */
 export function bindPivot(context: BindContext, item: Pivot, input: BoundSource): BoundSource {
@@ -72,7 +70,7 @@ export function bindPivot(context: BindContext, item: Pivot, input: BoundSource)
 export function derivedSource(
   context: BindContext,
   query: BoundQuery,
-  { alias, at }: Extract<FromItem, { kind: 'pivot' | 'unpivot' }>,
+  { alias, at }: Pivot | Unpivot,
 ): BoundSource {
   const relation = nextRelation(context, { at });
   const scope = queryScope(context, { name: alias?.name, relation, query, at });

@@ -9,13 +9,11 @@ import {
 import { columnsNamed, foldName, type NamedValue } from '../../tree/scope.ts';
 import { invalidQuery } from '../../tree/sql-error.ts';
 import { typeAsPart } from '../../tree/storage.ts';
-import type { FromItem, Identifier, UnpivotGroup } from '../../tree/syntax-tree.ts';
+import type { Identifier, Unpivot, UnpivotGroup } from '../../tree/syntax-tree.ts';
 import { arrayOf, type SqlType, sameType, scalar, structOf, typeName } from '../../tree/types.ts';
 import { nextRelation } from '../bind-from.ts';
 import { everyColumn } from '../bind-select-list.ts';
 import { derivedSource } from './bind-pivot.ts';
-
-type Unpivot = Extract<FromItem, { kind: 'unpivot' }>;
 
 /** Each row once for each group of columns: the values of the group, its name, and the other columns. */
 export function bindUnpivot(context: BindContext, item: Unpivot, input: BoundSource): BoundSource {
