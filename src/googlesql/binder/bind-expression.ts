@@ -24,7 +24,7 @@ const bool = scalar('BOOL');
 export function bindExpression(context: BindContext, syntax: Expression): BoundExpression {
   // A window's keys are bound again for each OVER that names it, with any long literal in them.
   const weight = syntax.kind === 'literal' ? 1 + syntax.value.length / 2 : 1;
-  context.statement.countExpressions(weight, syntax.at);
+  context.statement.count('expressions', weight, syntax.at);
   const bind = (expression: Expression) => bindExpression(context, expression);
   switch (syntax.kind) {
     case 'literal':
@@ -77,7 +77,7 @@ type Variables = Extract<Expression, { kind: 'with' }>['variables'];
 function bindVariables(context: BindContext, variables: Variables, body: Expression): BoundExpression {
   const names = new Set<string>();
   for (const { name } of variables) {
-    context.statement.countVariables(1, name.at);
+    context.statement.count('variables', 1, name.at);
     const key = foldName(name.name);
     if (names.has(key)) throw invalidQuery(`Duplicate alias ${name.name} in WITH expression`, name.at);
     names.add(key);

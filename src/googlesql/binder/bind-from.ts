@@ -265,7 +265,7 @@ function readsFrom({ statement }: BindContext, { parent: _, ...scope }: Scope, i
   const reads = (node: unknown): boolean => {
     if (typeof node !== 'object' || node === null) return false;
     // Nested joins ask again about the same nodes.
-    if ('kind' in node) statement.countExpressions(1, item.at);
+    if ('kind' in node) statement.count('expressions', 1, item.at);
     if ('kind' in node && (node.kind === 'path' || node.kind === 'table')) {
       // Paths of names are the only nodes of these kinds.
       const { parts, path } = node as { parts?: readonly Identifier[]; path?: readonly Identifier[] };
@@ -342,7 +342,7 @@ export function queryScope(
 ): Scope {
   const columns = outputColumns(relation, query.columns);
   if (!query.columns[0]?.isRow) return tableScope(context, { name, columns, at });
-  context.statement.countColumns(1, at);
+  context.statement.count('columns', 1, at);
   return {
     ...emptyScope,
     parent: context.scope,
@@ -354,7 +354,7 @@ function tableScope(
   context: BindContext,
   { name, columns, at }: { name: string | undefined; columns: readonly NamedValue[]; at: SqlPosition },
 ): Scope {
-  context.statement.countColumns(columns.length, at);
+  context.statement.count('columns', columns.length, at);
   return { ...emptyScope, parent: context.scope, variables: [{ kind: 'table', name, columns }] };
 }
 

@@ -22,8 +22,8 @@ import { bindCall } from './bind-call.ts';
 export function bindPath(context: BindContext, parts: readonly Identifier[]): BoundExpression {
   const value = pathValue(context, parts);
   // A name may stand for a large expression: an alias of the list, or columns merged by FULL JOINs.
-  context.statement.countExpressions(sizeOf(value) - 1, parts[0]!.at);
-  if (isNested(value.type)) context.statement.countRecords(pathSteps(value.type), parts[0]!.at);
+  context.statement.count('expressions', sizeOf(value) - 1, parts[0]!.at);
+  if (isNested(value.type)) context.statement.count('records', pathSteps(value.type), parts[0]!.at);
   return value;
 }
 

@@ -45,8 +45,9 @@ export function bindSelectList(context: BindContext, select: Select): readonly S
     }
     refuseManyColumns(items.length, item.kind === 'star' ? item.at : item.expression.at);
   }
-  context.statement.countColumns(items.length, select.at);
-  context.statement.countLeaves(
+  context.statement.count('columns', items.length, select.at);
+  context.statement.count(
+    'leaves',
     items.reduce((sum, { value }) => sum + leavesOf(value.type), 0),
     select.at,
   );

@@ -227,7 +227,7 @@ function bindGroupBy(
   if (groupBy !== 'ALL' && groupBy.sets && groupBy.keys[0]) {
     // Each set is written with all its keys.
     const written = groupBy.sets.reduce((sum, set) => sum + set.length, 0);
-    context.statement.countExpressions(written, groupBy.keys[0].at);
+    context.statement.count('expressions', written, groupBy.keys[0].at);
   }
   const named: BindContext = { ...context, aggregatesRefusedIn: 'GROUP BY clause' };
   const inside: BindContext = { ...named, scope: { ...context.scope, aliases: [] } };
@@ -274,7 +274,7 @@ function groupKey(
 
 /** The value of the list at a position, which is bound again as if it were written there. */
 function counted({ statement }: BindContext, value: BoundExpression, at: SqlPosition): BoundExpression {
-  statement.countExpressions(sizeOf(value), at);
+  statement.count('expressions', sizeOf(value), at);
   return value;
 }
 

@@ -50,7 +50,7 @@ function joinWindows(context: BindContext, spec: WindowSpec, at: SqlPosition): B
   }
   if (inner) {
     context.statement.usedWindows.add(inner);
-    context.statement.countExpressions(1, at);
+    context.statement.count('expressions', 1, at);
   }
   const base = inner && joinWindows(context, inner, at);
   // No window inside a window: each would bind again those that it refers to.

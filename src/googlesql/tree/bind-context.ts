@@ -38,23 +38,10 @@ export type StatementState = Declarations & {
   readonly keyOf: KeyOf;
   nextId(): number;
   /**
-   * Counts the columns of a SELECT or a FROM item.
-   * @throws GatewayError `invalid_query` if the statement has more than the binder can handle in time
+   * Adds to what the statement has of something.
+   * @throws GatewayError `invalid_query` if that is more than the binder can handle in time, see `statementLimits`
    */
-  countColumns(count: number, at: SqlPosition): void;
-  /** As `countColumns`, for the expressions that are bound. */
-  countExpressions(count: number, at: SqlPosition): void;
-  /** As `countColumns`, for the names of WITH expressions. */
-  countVariables(count: number, at: SqlPosition): void;
-  /** As `countColumns`, for the scalars in the columns of a SELECT, see `leavesOf`. */
-  countLeaves(count: number, at: SqlPosition): void;
-  /** As `countColumns`, for the records that expressions name, see `pathSteps`. */
-  countRecords(count: number, at: SqlPosition): void;
-  /**
-   * Counts the instructions of a regular expression, see `patternSize`.
-   * @throws GatewayError `invalid_query` if the statement has too many of them altogether
-   */
-  countPattern(size: number, at: SqlPosition): void;
+  count(what: Counted, amount: number, at: SqlPosition): void;
   /** A copy of the state for a statement that builds on this one: with its tables, ids and counts, but without functions and reads. */
   fork(): StatementState;
 };
@@ -106,32 +93,30 @@ export function bindArguments(context: BindContext, call: CallSyntax): readonly 
   return call.arguments.map(argument => context.binder.expression(context, argument));
 }
 
-/** Maximum columns in a statement, over all its SELECT lists and FROM items. */
-const maxStatementColumns = 20_000;
+type Counted = 'columns' | 'expressions' | 'variables' | 'leaves' | 'records' | 'instructions';
 
-/** Maximum scalars in the columns of all SELECT lists of a statement: a short text can name a wide record often. */
-const maxStatementLeaves = 50_000;
+/** How much a statement may have of something, over all its parts, and what is said of one that has more. */
+const statementLimits: Readonly<Record<Counted, { limit: number; refusal: string; unit?: string }>> = {
+  /** Those of SELECT lists and FROM items. */
+  columns: { limit: 20_000, refusal: 'The query has too many columns in all its parts' },
+  /** The longest text has 33,000, but one that is bound again at each level of nested calls multiplies without end. */
+  expressions: { limit: 100_000, refusal: 'The query is too complex' },
+  /** Names of WITH expressions: each is searched for in all that follows it. */
+  variables: { limit: 200, refusal: 'The query has too many names in WITH expressions' },
+  /** Scalars in the columns of SELECT lists, see `leavesOf`: a short text can name a wide record often. */
+  leaves: { limit: 50_000, refusal: 'The query has too many columns in the records of all its parts' },
+  /** `pathSteps` of the records that expressions name. */
+  records: { limit: 50_000, refusal: 'The query names too many fields in records' },
+  /** Those of regular expressions, see `patternSize`. */
+  instructions: {
+    limit: 100_000,
+    refusal: 'The regular expressions of the query are too large together',
+    unit: ' instructions',
+  },
+};
 
-/** Maximum `pathSteps` of all the records that expressions name. */
-const maxStatementRecords = 50_000;
-
-/**
- * Maximum expressions that are bound in a statement. The longest text has 33,000, but one that is bound again at each level of nested calls
- * multiplies without end.
- */
-const maxStatementExpressions = 100_000;
-
-/** Maximum names in the WITH expressions of a statement: each is searched for in all that follows it. */
-const maxStatementVariables = 200;
-
-/** Maximum instructions of all regular expressions in a statement. */
-const maxStatementPatterns = 100_000;
-
-/** The counts of a statement so far. */
-type Counts = Record<
-  'ids' | 'columns' | 'expressions' | 'variables' | 'leaves' | 'records' | 'patterns',
-  number
->;
+/** What a statement has so far, and the last of its ids. */
+type Counts = Record<Counted | 'ids', number>;
 
 const noCounts: Counts = {
   ids: 0,
@@ -140,7 +125,7 @@ const noCounts: Counts = {
   variables: 0,
   leaves: 0,
   records: 0,
-  patterns: 0,
+  instructions: 0,
 };
 
 export function createStatementState(
@@ -149,18 +134,6 @@ export function createStatementState(
   tables: readonly TableReference[] = [],
 ): StatementState {
   const counts = { ...before };
-  /** Adds numbers up, and refuses the statement as soon as the sum is over the limit. */
-  function countTo(
-    name: keyof Counts,
-    limit: number,
-    refusal: string,
-    unit = '',
-  ): StatementState['countColumns'] {
-    return (count, at) => {
-      counts[name] += count;
-      if (counts[name] > limit) throw invalidQuery(`${refusal}; the limit is ${limit}${unit}`, at);
-    };
-  }
   const state: StatementState = {
     ...declarations,
     functions: new Set(),
@@ -172,25 +145,11 @@ export function createStatementState(
       counts.ids += 1;
       return counts.ids;
     },
-    countColumns: countTo('columns', maxStatementColumns, 'The query has too many columns in all its parts'),
-    countExpressions: countTo('expressions', maxStatementExpressions, 'The query is too complex'),
-    countVariables: countTo(
-      'variables',
-      maxStatementVariables,
-      'The query has too many names in WITH expressions',
-    ),
-    countLeaves: countTo(
-      'leaves',
-      maxStatementLeaves,
-      'The query has too many columns in the records of all its parts',
-    ),
-    countRecords: countTo('records', maxStatementRecords, 'The query names too many fields in records'),
-    countPattern: countTo(
-      'patterns',
-      maxStatementPatterns,
-      'The regular expressions of the query are too large together',
-      ' instructions',
-    ),
+    count(what, amount, at) {
+      counts[what] += amount;
+      const { limit, refusal, unit = '' } = statementLimits[what];
+      if (counts[what] > limit) throw invalidQuery(`${refusal}; the limit is ${limit}${unit}`, at);
+    },
     fork: () => createStatementState(declarations, counts, state.tables),
   };
   return state;

@@ -203,7 +203,7 @@ function onlyColumn({ columns }: Piped, { name, at }: Identifier, operator: stri
 }
 
 function dropped(context: BindContext, piped: Piped, names: readonly Identifier[]): Piped {
-  context.statement.countColumns(piped.columns.length, names[0]!.at);
+  context.statement.count('columns', piped.columns.length, names[0]!.at);
   const gone = new Set<string>();
   for (const { name, at } of names) {
     if (columnsOfName(piped.columns, name).length === 0)
@@ -217,7 +217,7 @@ function dropped(context: BindContext, piped: Piped, names: readonly Identifier[
 }
 
 function renamed(context: BindContext, piped: Piped, { names, at }: Operator<'rename'>): Piped {
-  context.statement.countColumns(piped.columns.length, at);
+  context.statement.count('columns', piped.columns.length, at);
   const to = new Map<string, string>();
   for (const { from, to: target } of names) {
     onlyColumn(piped, from, 'RENAME');
@@ -261,14 +261,14 @@ function aggregated(context: BindContext, piped: Piped, operator: Operator<'aggr
 }
 
 function ordered(context: BindContext, piped: Piped, { items, at }: Operator<'orderBy'>): Piped {
-  context.statement.countColumns(piped.columns.length, at);
+  context.statement.count('columns', piped.columns.length, at);
   const { columns } = asQuery(piped, []);
   const rows = inside(context, piped);
   const orderBy = items.map(item => {
     const position = item.expression.kind === 'literal' ? outputIndex(item.expression, columns) : undefined;
     const value =
       position === undefined ? bindOrderKey(rows, item.expression) : piped.columns[position]!.value;
-    if (position !== undefined) context.statement.countExpressions(sizeOf(value), item.expression.at);
+    if (position !== undefined) context.statement.count('expressions', sizeOf(value), item.expression.at);
     refuseAggregates([value], 'ORDER BY', item.expression.at);
     refuseOrder(value.type, item.expression.at);
     return orderTerm(item, value);

@@ -46,14 +46,14 @@ export function bindPivot(context: BindContext, item: Pivot, input: BoundSource)
   }));
   const count = keptColumns.length + values.length * calls.length;
   refuseManyColumns(count, at);
-  context.statement.countColumns(count, at);
+  context.statement.count('columns', count, at);
   const pivoted = values.flatMap(value => {
     const test = isValue(rows, key, value);
     return calls.map((call, i) => {
       const name = columnName(aggregates[i]!, value);
       const place = aggregates[i]!.expression.at;
       // Each column repeats the whole call.
-      context.statement.countExpressions(sizeOf(call) + sizeOf(key), place);
+      context.statement.count('expressions', sizeOf(call) + sizeOf(key), place);
       const filtered = withFilter(call, test, place);
       return { name, anonymous: name === '', type: typeAsPart(filtered), value: filtered };
     });

@@ -20,7 +20,7 @@ export function matchColumns(
 ): readonly BoundPart[] {
   const indexes = parts.map(part => indexOf(part, match, at));
   const sought = match.columns?.length ?? new Set(indexes.flatMap(index => [...index.keys()])).size;
-  context.statement.countColumns(sought * parts.length, at);
+  context.statement.count('columns', sought * parts.length, at);
   const names = match.columns
     ? listedNames({ columns: match.columns, mode: match.mode }, indexes)
     : commonNames(match, parts, indexes, at);

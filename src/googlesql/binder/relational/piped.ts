@@ -121,7 +121,7 @@ export function closed(
   const query = asQuery({ ...piped, columns }, more, slice);
   const body = qualify && query.body.kind === 'select' ? { ...query.body, qualify } : query.body;
   const relation = nextRelation(context, { at });
-  context.statement.countColumns(query.columns.length, at);
+  context.statement.count('columns', query.columns.length, at);
   const outputs = outputColumns(relation, query.columns);
   const moved = (value: BoundExpression) => outputs[positions.get(keyOf(value))!]!.value;
   const movedColumns = columns.map(({ name, value }, i) => ({ name, value: outputs[i]?.value ?? value }));

@@ -125,7 +125,7 @@ const misplacedAnchor = /[\s\S]\^|\$[\s\S]|\\[Az]/;
 function checkPatternSize({ statement }: BindContext, pattern: string, at: SqlPosition): void {
   const problem = patternProblem(pattern);
   if (problem) throw invalidQuery(problem, at);
-  statement.countPattern(patternSize(pattern), at);
+  statement.count('instructions', patternSize(pattern), at);
 }
 
 /** The result is the capturing group if the pattern has one, so the pattern must be known here. */
