@@ -1,6 +1,6 @@
 import { quoteText } from '../tree/quote-text.ts';
 import type { SqlType, StructType } from '../tree/types.ts';
-import { isPresent, printElementTexts, printField } from './print-storage.ts';
+import { printField, printText, type TextStyle } from './print-storage.ts';
 
 /**
  * How BigQuery writes numbers in JSON: `text` in TO_JSON_STRING, as strings if FLOAT64 would not hold them; `value` in TO_JSON, as numbers;
@@ -8,18 +8,18 @@ import { isPresent, printElementTexts, printField } from './print-storage.ts';
  */
 export type JsonForm = 'text' | 'value' | 'wide';
 
+const styleOf = (form: JsonForm): TextStyle => ({
+  absent: 'null',
+  separator: ',',
+  scalar: (sql, kind) => scalarText(sql, kind, form),
+  record: (sql, type) => printMembers(sql, type, form),
+});
+
+const styles = { text: styleOf('text'), value: styleOf('value'), wide: styleOf('wide') };
+
 /** Prints a value as the text of its JSON: `null` for NULL, so that it is never NULL itself. */
 export function printJsonText(sql: string, type: SqlType, form: JsonForm): string {
-  switch (type.kind) {
-    case 'STRUCT':
-      return `(case when ${isPresent(sql, type)} then ${printMembers(sql, type, form)} else 'null' end)`;
-    case 'ARRAY':
-      return printElementTexts(sql, type, { separator: ',', absent: 'null' }, (element, of) =>
-        printJsonText(element, of, form),
-      );
-    default:
-      return `coalesce(${scalarText(sql, type.kind, form)}, 'null')`;
-  }
+  return printText(sql, type, styles[form]);
 }
 
 function printMembers(sql: string, { fields }: StructType, form: JsonForm): string {

@@ -1,22 +1,22 @@
 import type { SqlType, StructType } from '../tree/types.ts';
 import { printAsText } from './print-cast.ts';
-import { isPresent, lambdaName, printElementTexts, printField } from './print-storage.ts';
+import { isPresent, lambdaName, printField, printText, type TextStyle } from './print-storage.ts';
 
 /** How FORMAT writes a value: `%t` as a text, `%T` as a literal of SQL. */
 export type TextForm = 'text' | 'literal';
 
+const styleOf = (form: TextForm): TextStyle => ({
+  absent: 'NULL',
+  separator: ', ',
+  scalar: form === 'text' ? scalarText : scalarLiteral,
+  record: (sql, type) => printFields(sql, type, form),
+});
+
+const styles = { text: styleOf('text'), literal: styleOf('literal') };
+
 /** Prints a value as its text: `NULL` for NULL, so that it is never NULL itself. */
 export function printSqlText(sql: string, type: SqlType, form: TextForm): string {
-  switch (type.kind) {
-    case 'STRUCT':
-      return `(case when ${isPresent(sql, type)} then ${printFields(sql, type, form)} else 'NULL' end)`;
-    case 'ARRAY':
-      return printElementTexts(sql, type, { separator: ', ', absent: 'NULL' }, (element, of) =>
-        printSqlText(element, of, form),
-      );
-    default:
-      return `coalesce(${form === 'text' ? scalarText(sql, type.kind) : scalarLiteral(sql, type.kind)}, 'NULL')`;
-  }
+  return printText(sql, type, styles[form]);
 }
 
 function printFields(sql: string, { fields }: StructType, form: TextForm): string {

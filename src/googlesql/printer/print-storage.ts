@@ -1,7 +1,7 @@
 import { fieldName } from '../tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../tree/quote-text.ts';
 import { sameStorage } from '../tree/storage.ts';
-import type { ArrayType, SqlType } from '../tree/types.ts';
+import type { ArrayType, SqlType, StructType } from '../tree/types.ts';
 
 /** Tests whether a single record is present: by its leaf, because testing the record would read every leaf. */
 export function isPresent(sql: string, type: SqlType): string {
@@ -22,22 +22,39 @@ export function asList(sql: string, type: SqlType): string {
   return `(case when ${isPresent(sql, type)} then [${sql}] else [] end)`;
 }
 
-/**
- * Prints an array as the texts of its elements in brackets.
- * @param absent the text of an array that is NULL
- */
-export function printElementTexts(
-  sql: string,
-  type: ArrayType,
-  { separator, absent }: { readonly separator: string; readonly absent: string },
-  print: (sql: string, type: SqlType) => string,
-): string {
+/** How values are written as texts. */
+export type TextStyle = {
+  /** Stands for NULL. */
+  readonly absent: string;
+  /** Stands between the elements of an array. */
+  readonly separator: string;
+  /** The text of a value that is neither record nor array; NULL for NULL. */
+  scalar(sql: string, kind: SqlType['kind']): string;
+  /** The text of a record that is not NULL. */
+  record(sql: string, type: StructType): string;
+};
+
+/** Prints a value as its text, which is never NULL itself. */
+export function printText(sql: string, type: SqlType, style: TextStyle): string {
+  switch (type.kind) {
+    case 'STRUCT':
+      return `(case when ${isPresent(sql, type)} then ${style.record(sql, type)} else '${style.absent}' end)`;
+    case 'ARRAY':
+      return printElementTexts(sql, type, style);
+    default:
+      return `coalesce(${style.scalar(sql, type.kind)}, '${style.absent}')`;
+  }
+}
+
+/** The texts of an array's elements in brackets. */
+function printElementTexts(sql: string, type: ArrayType, style: TextStyle): string {
   if (type.single)
-    return `(case when ${isPresent(sql, type)} then '[' || ${print(sql, type.element)} || ']' else '[]' end)`;
+    return `(case when ${isPresent(sql, type)} then '[' || ${printText(sql, type.element, style)} || ']' else '[]' end)`;
   const element = lambdaName(type);
-  const texts = `list_transform(${sql}, lambda ${element}: ${print(element, type.element)})`;
+  const texts = `list_transform(${sql}, lambda ${element}: ${printText(element, type.element, style)})`;
   // A table stores an empty array as NULL.
-  return `coalesce('[' || array_to_string(${texts}, '${separator}') || ']', '${type.nulls ? absent : '[]'}')`;
+  const missing = type.nulls ? style.absent : '[]';
+  return `coalesce('[' || array_to_string(${texts}, '${style.separator}') || ']', '${missing}')`;
 }
 
 /** The same value in another storage of the same type: without presence leaves, records as lists. */
