@@ -1,25 +1,31 @@
 import { row, unsupported } from './function-row.ts';
 
-/** Functions of DuckDB, which have the C library's last digits like the reference, and the arguments for which they are defined. */
-const inDuckDb: Readonly<Record<string, readonly [call: string, domain: string]>> = {
-  ACOS: ['acos($)', 'abs($1) <= 1'],
-  ACOSH: ['acosh($)', '$1 >= 1'],
-  ASIN: ['asin($)', 'abs($1) <= 1'],
-  ASINH: ['asinh($)', 'isfinite($1)'],
-  ATANH: ['atanh($)', 'abs($1) < 1'],
-  COSH: ['cosh($)', 'isfinite($1)'],
-  COT: ['1 / tan($)', 'isfinite($1)'],
-  COTH: ['1 / tanh($)', 'isfinite($1)'],
-  CSC: ['1 / sin($)', 'isfinite($1)'],
-  CSCH: ['1 / sinh($)', 'isfinite($1)'],
-  SEC: ['1 / cos($)', 'isfinite($1)'],
-  SECH: ['1 / cosh($)', 'isfinite($1)'],
-  SINH: ['sinh($)', 'isfinite($1)'],
+/** Functions of DuckDB, which have the C library's last digits like the reference. */
+const inDuckDb = ['ACOS', 'ACOSH', 'ASIN', 'ASINH', 'ATANH', 'COSH', 'SINH'];
+
+/** Those that are calculated as the reciprocal of another one. */
+const reciprocals: Readonly<Record<string, string>> = {
+  COT: 'tan',
+  COTH: 'tanh',
+  CSC: 'sin',
+  CSCH: 'sinh',
+  SEC: 'cos',
+  SECH: 'cosh',
+};
+
+/** The arguments for which a function is defined, unless these are all finite ones. */
+const domains: Readonly<Record<string, string>> = {
+  ACOS: 'abs($1) <= 1',
+  ACOSH: '$1 >= 1',
+  ASIN: 'abs($1) <= 1',
+  ATANH: 'abs($1) < 1',
 };
 
 /** Other arguments, and those without a finite result, are left to a function of the engine process. */
-const checked = Object.entries(inDuckDb).map(([name, [call, domain]]) => {
-  const answer = call.replace('$', `case when ${domain} then $1 end`);
+const checked = [...inDuckDb, ...Object.keys(reciprocals)].map(name => {
+  const argument = `case when ${domains[name] ?? 'isfinite($1)'} then $1 end`;
+  const reciprocal = reciprocals[name];
+  const answer = reciprocal ? `1 / ${reciprocal}(${argument})` : `${name.toLowerCase()}(${argument})`;
   const rest = `bq_${name.toLowerCase()}($1)`;
   return row(`${name}(FLOAT64) FLOAT64`, `(case when isfinite(${answer}) then ${answer} else ${rest} end)`);
 });

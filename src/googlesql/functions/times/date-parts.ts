@@ -107,49 +107,50 @@ export function intervalTemplate(part: string, kind: ScalarKind, at: SqlPosition
   throw invalidQuery(`${kind} arithmetic does not support the ${part} date part`, at);
 }
 
+type Extracted = { readonly template: string; readonly type: ScalarKind };
+
+/** Parts that are not numbers. */
+const typedParts: Readonly<Record<string, Extracted>> = {
+  DATE: { template: 'cast($1 as date)', type: 'DATE' },
+  TIME: { template: 'cast($1 as time)', type: 'TIME' },
+  DATETIME: { template: 'cast($1 as timestamp)', type: 'DATETIME' },
+};
+
+const clockParts: Readonly<Record<string, string>> = {
+  MICROSECOND: "date_part('microsecond', $1) % 1000000",
+  MILLISECOND: "date_part('millisecond', $1) % 1000",
+  SECOND: "floor(date_part('second', $1))",
+  MINUTE: "date_part('minute', $1)",
+  HOUR: "date_part('hour', $1)",
+};
+
+const calendarParts: Readonly<Record<string, string>> = {
+  DAY: "date_part('day', $1)",
+  DAYOFWEEK: 'dayofweek($1) + 1',
+  DAYOFYEAR: "date_part('dayofyear', $1)",
+  ISOWEEK: 'weekofyear($1)',
+  MONTH: "date_part('month', $1)",
+  QUARTER: "date_part('quarter', $1)",
+  YEAR: "date_part('year', $1)",
+  ISOYEAR: "date_part('isoyear', $1)",
+};
+
 /** DuckDB text that takes a part out of `$1`, a DATE, DATETIME or TIME. */
-export function extractTemplate(
-  { name, weekday }: DatePart,
-  kind: string,
-  at: SqlPosition,
-): { template: string; type: ScalarKind } {
-  const integer = (text: string) => ({ template: `cast(${text} as bigint)`, type: 'INT64' as const });
-  const isClockPart = ['MICROSECOND', 'MILLISECOND', 'SECOND', 'MINUTE', 'HOUR'].includes(name);
+export function extractTemplate({ name, weekday }: DatePart, kind: string, at: SqlPosition): Extracted {
   const isPossible =
-    kind === 'TIME' ? isClockPart : kind === 'DATE' ? !isClockPart && !/TIME|^DATE$/.test(name) : true;
+    kind === 'TIME' ? name in clockParts : kind !== 'DATE' || !(name in clockParts || name in typedParts);
   if (!isPossible) throw invalidQuery(`EXTRACT from ${kind} does not support the ${name} date part`, at);
-  switch (name) {
-    case 'DATE':
-      return { template: 'cast($1 as date)', type: 'DATE' };
-    case 'TIME':
-      return { template: 'cast($1 as time)', type: 'TIME' };
-    case 'DATETIME':
-      return { template: 'cast($1 as timestamp)', type: 'DATETIME' };
-    case 'DAYOFWEEK':
-      return integer('dayofweek($1) + 1');
-    case 'ISOWEEK':
-      return integer('weekofyear($1)');
-    case 'WEEK': {
-      const start = weekdays.indexOf(weekday ?? 'SUNDAY');
-      if (start < 0) throw invalidQuery(`A valid date part name is required but found ${weekday}`, at);
-      return integer(`(dayofyear($1) + 6 - (dayofweek($1) + 7 - ${start}) % 7) // 7`);
-    }
-    case 'MILLISECOND':
-      return integer("date_part('millisecond', $1) % 1000");
-    case 'MICROSECOND':
-      return integer("date_part('microsecond', $1) % 1000000");
-    case 'SECOND':
-      return integer("floor(date_part('second', $1))");
-    case 'MINUTE':
-    case 'HOUR':
-    case 'DAY':
-    case 'DAYOFYEAR':
-    case 'MONTH':
-    case 'QUARTER':
-    case 'YEAR':
-    case 'ISOYEAR':
-      return integer(`date_part('${name.toLowerCase()}', $1)`);
-    default:
-      throw invalidQuery(`A valid date part name is required but found ${name}`, at);
-  }
+  const typed = typedParts[name];
+  if (typed) return typed;
+  const number =
+    name === 'WEEK' ? weekNumber(weekday ?? 'SUNDAY', at) : (clockParts[name] ?? calendarParts[name]);
+  if (number === undefined) throw invalidQuery(`A valid date part name is required but found ${name}`, at);
+  return { template: `cast(${number} as bigint)`, type: 'INT64' };
+}
+
+/** The number of a week that starts on a weekday. */
+function weekNumber(weekday: string, at: SqlPosition): string {
+  const start = weekdays.indexOf(weekday);
+  if (start < 0) throw invalidQuery(`A valid date part name is required but found ${weekday}`, at);
+  return `(dayofyear($1) + 6 - (dayofweek($1) + 7 - ${start}) % 7) // 7`;
 }
