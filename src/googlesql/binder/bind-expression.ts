@@ -25,56 +25,60 @@ export function bindExpression(context: BindContext, syntax: Expression): BoundE
   // A window's keys are bound again for each OVER that names it, with any long literal in them.
   const weight = syntax.kind === 'literal' ? 1 + syntax.value.length / 2 : 1;
   context.statement.count('expressions', weight, syntax.at);
-  const bind = (expression: Expression) => bindExpression(context, expression);
-  switch (syntax.kind) {
-    case 'literal':
-      return bindLiteral(syntax);
-    case 'parameter':
-      return bindParameter(context, syntax);
-    case 'path':
-      return bindPath(context, syntax.parts);
-    case 'field':
-      return fieldOf(bind(syntax.of), syntax.name);
-    case 'subscript':
-      return bindSubscript(bind, syntax);
-    case 'call':
-      return bindCall(context, syntax);
-    case 'cast':
-      if (syntax.isPostgres && !context.statement.takesPostgresCasts) {
-        throw invalidQuery('Syntax error: Unexpected "::"', syntax.at);
-      }
-      return bindCast(bind, syntax);
-    case 'case':
-      return bindCase(context, syntax);
-    case 'unary': {
-      const name = syntax.operator === 'NOT' ? 'NOT' : `unary ${syntax.operator}`;
-      const of = bind(syntax.of);
-      refuseBareNull(syntax.operator, [of], syntax.at);
-      return operator(name, [of], syntax.at);
-    }
-    case 'binary':
-      return bindBinary(context, syntax);
-    case 'array':
-      return bindArray(bind, syntax);
-    case 'struct':
-      return bindStruct(bind, syntax);
-    case 'interval':
-      return bindInterval(bind, syntax);
-    case 'extract':
-      return bindExtract(bind, syntax);
-    case 'subquery':
-      return bindSubquery(context, syntax);
-    case 'with':
-      return bindVariables(context, syntax.variables, syntax.body);
-    default:
-      return bindPredicate(context, syntax);
-  }
+  const rule = rules[syntax.kind] as Rule<Expression['kind']>; // the one of its kind
+  return rule(context, syntax, expression => bindExpression(context, expression));
 }
+
+/** How expressions of a kind are bound; `bind` binds one inside it. */
+type Rule<Kind extends Expression['kind']> = (
+  context: BindContext,
+  syntax: Extract<Expression, { kind: Kind }>,
+  bind: (expression: Expression) => BoundExpression,
+) => BoundExpression;
+
+const rules: { readonly [Kind in Expression['kind']]: Rule<Kind> } = {
+  literal: (_, syntax) => bindLiteral(syntax),
+  parameter: bindParameter,
+  path: (context, { parts }) => bindPath(context, parts),
+  field: (_, { of, name }, bind) => fieldOf(bind(of), name),
+  subscript: (_, syntax, bind) => bindSubscript(bind, syntax),
+  call: bindCall,
+  cast(context, syntax, bind) {
+    if (syntax.isPostgres && !context.statement.takesPostgresCasts)
+      throw invalidQuery('Syntax error: Unexpected "::"', syntax.at);
+    return bindCast(bind, syntax);
+  },
+  case: bindCase,
+  unary(_, syntax, bind) {
+    const name = syntax.operator === 'NOT' ? 'NOT' : `unary ${syntax.operator}`;
+    const of = bind(syntax.of);
+    refuseBareNull(syntax.operator, [of], syntax.at);
+    return operator(name, [of], syntax.at);
+  },
+  binary: bindBinary,
+  between: bindPredicate,
+  inList: bindPredicate,
+  inArray: bindPredicate,
+  inQuery: bindPredicate,
+  like: bindPredicate,
+  likeArray: bindPredicate,
+  is: bindPredicate,
+  isDistinct: bindPredicate,
+  array: (_, syntax, bind) => bindArray(bind, syntax),
+  struct: (_, syntax, bind) => bindStruct(bind, syntax),
+  interval: (_, syntax, bind) => bindInterval(bind, syntax),
+  extract: (_, syntax, bind) => bindExtract(bind, syntax),
+  subquery: bindSubquery,
+  with: bindVariables,
+};
 
 type Variables = Extract<Expression, { kind: 'with' }>['variables'];
 
 /** `WITH(a AS 1, a + 1)`. */
-function bindVariables(context: BindContext, variables: Variables, body: Expression): BoundExpression {
+function bindVariables(
+  context: BindContext,
+  { variables, body }: Extract<Expression, { kind: 'with' }>,
+): BoundExpression {
   const names = new Set<string>();
   for (const { name } of variables) {
     context.statement.count('variables', 1, name.at);

@@ -25,61 +25,39 @@ export function printExpression(printer: Printer, expression: BoundExpression): 
   if (expression.kind === 'subquery' && mayHaveMoreRows(expression))
     return printOnlyElement(printer, expression);
   if (printer.let && mustLift(printer, expression)) return printer.let.lift(expression);
-  const print = (inner: BoundExpression) => printExpression(printer, inner);
-  switch (expression.kind) {
-    case 'literal':
-      return printLiteral(expression);
-    case 'null':
-      return expression.type.kind === 'NULL' ? 'null' : `cast(null as ${duckDbType(expression.type)})`;
-    case 'parameter':
-      return printParameter(printer.parameter(expression.name), expression.type);
-    case 'now':
-      return `cast(${printer.now()} as timestamptz)`;
-    case 'column':
-      return printer.places.get(placeKey(expression.relation, expression.index))!;
-    case 'field':
-      return `(${print(expression.of)}).${quoteName(expression.name)}`;
-    case 'struct':
-      return printStruct(print, expression);
-    case 'array':
-      return printArray(print, expression);
-    case 'element':
-      return printElement(printer, expression);
-    case 'arrayLength':
-      return printLength(print(expression.of), expression.of);
-    case 'cast':
-      printer.count(pathSteps(expression.type));
-      return (
-        printJsonNumber(printer, expression) ??
-        printOnce(printer, [expression.of], ([sql]) => printCast(sql!, expression))
-      );
-    case 'case': {
-      const branches = expression.branches.map(
-        ({ when, result }) => `when ${print(when)} then ${print(result)}`,
-      );
-      const otherwise = expression.otherwise ? ` else ${print(expression.otherwise)}` : '';
-      return `(case ${branches.join(' ')}${otherwise} end)`;
-    }
-    case 'isNull':
-      return printIsNull(print(expression.of), expression.of);
-    case 'call':
-      return printCall(printer, expression);
-    case 'let':
-      return printLet(printer, expression.values, inside => printExpression(inside, expression.body));
-    case 'named':
-      return printer.let?.names.get(expression.value) ?? print(expression.value);
-    case 'jsonValue':
-      return printJsonValue(printer, expression);
-    case 'aggregate':
-      return printAggregate(printer, expression);
-    case 'try':
-      return `try(${print(expression.of)})`;
-    case 'subquery':
-      return printSubquery(besideQuery(printer), expression);
-    case 'inQuery':
-      return printInQuery(besideQuery(printer), expression);
-  }
+  const print = printers[expression.kind] as Print<BoundExpression['kind']>; // the one of its kind
+  return print(printer, expression);
 }
+
+type Node<Kind extends BoundExpression['kind']> = Extract<BoundExpression, { kind: Kind }>;
+type Print<Kind extends BoundExpression['kind']> = (printer: Printer, expression: Node<Kind>) => string;
+
+const printers: { readonly [Kind in BoundExpression['kind']]: Print<Kind> } = {
+  literal: (_, literal) => printLiteral(literal),
+  null: (_, { type }) => (type.kind === 'NULL' ? 'null' : `cast(null as ${duckDbType(type)})`),
+  parameter: (printer, { name, type }) => printParameter(printer.parameter(name), type),
+  now: printer => `cast(${printer.now()} as timestamptz)`,
+  column: ({ places }, { relation, index }) => places.get(placeKey(relation, index))!,
+  field: (printer, { of, name }) => `(${printExpression(printer, of)}).${quoteName(name)}`,
+  struct: printStruct,
+  array: printArray,
+  element: printElement,
+  arrayLength: (printer, { of }) => printLength(printExpression(printer, of), of),
+  cast(printer, cast) {
+    printer.count(pathSteps(cast.type));
+    return printJsonNumber(printer, cast) ?? printOnce(printer, [cast.of], ([sql]) => printCast(sql!, cast));
+  },
+  case: printCase,
+  isNull: (printer, { of }) => printIsNull(printExpression(printer, of), of),
+  call: printCall,
+  let: (printer, { values, body }) => printLet(printer, values, inside => printExpression(inside, body)),
+  named: (printer, { value }) => printer.let?.names.get(value) ?? printExpression(printer, value),
+  jsonValue: printJsonValue,
+  aggregate: printAggregate,
+  try: (printer, { of }) => `try(${printExpression(printer, of)})`,
+  subquery: (printer, subquery) => printSubquery(besideQuery(printer), subquery),
+  inQuery: (printer, test) => printInQuery(besideQuery(printer), test),
+};
 
 /** @returns undefined for what is no column of `groupedValues` */
 function printGroupedValue(printer: Printer, value: BoundExpression): string | undefined {
@@ -110,12 +88,17 @@ function mustLift(printer: Printer, expression: BoundExpression): boolean {
 /** Whether a column can't stand in a DuckDB lambda. */
 const isLifted = (printer: Printer, place: string) => printer.liftsColumns || printer.readsOuterQuery(place);
 
-type Print = (expression: BoundExpression) => string;
-type Node<Kind extends BoundExpression['kind']> = Extract<BoundExpression, { kind: Kind }>;
+function printCase(printer: Printer, { branches, otherwise }: Node<'case'>): string {
+  const print = (inner: BoundExpression) => printExpression(printer, inner);
+  const printed = branches.map(({ when, result }) => `when ${print(when)} then ${print(result)}`);
+  return `(case ${printed.join(' ')}${otherwise ? ` else ${print(otherwise)}` : ''} end)`;
+}
 
-function printStruct(print: Print, { type: { fields }, values }: Node<'struct'>): string {
+function printStruct(printer: Printer, { type: { fields }, values }: Node<'struct'>): string {
   // Appended rather than joined: `join` would copy nested records at each level.
-  const printed = values.map((value, i) => `${quoteText(fieldName(fields[i]!.name, i))}: ${print(value)}`);
+  const printed = values.map(
+    (value, i) => `${quoteText(fieldName(fields[i]!.name, i))}: ${printExpression(printer, value)}`,
+  );
   return `{${printed.reduce((all, value) => `${all}, ${value}`)}}`;
 }
 
@@ -152,9 +135,9 @@ function printLiteral({ type, value }: Node<'literal'>): string {
   }
 }
 
-function printArray(print: Print, { elements, type }: Node<'array'>): string {
+function printArray(printer: Printer, { elements, type }: Node<'array'>): string {
   if (elements.length === 0) return `cast([] as ${duckDbType(type)})`;
-  return `[${elements.map(print).join(', ')}]`;
+  return `[${elements.map(element => printExpression(printer, element)).join(', ')}]`;
 }
 
 function printLength(sql: string, expression: BoundExpression): string {
