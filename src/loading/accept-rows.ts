@@ -56,7 +56,7 @@ const blockRows = 5000;
 const blockCharacters = 4 * 1024 * 1024;
 
 /** Maximum rejected lines, and ignored fields, that are named. */
-const maxNamed = 10;
+export const maxNamed = 10;
 
 /**
  * Checks rows against their source, and puts the valid ones on disk: all of them when this resolves, or none.

@@ -1,6 +1,6 @@
 import type { Source } from '../../endpoints/source.ts';
 
-import type { Acceptance } from '../accept-rows.ts';
+import { type Acceptance, maxNamed } from '../accept-rows.ts';
 import { acceptEvents } from './accept-events.ts';
 
 type AcceptLinesOptions = {
@@ -18,9 +18,6 @@ type AcceptLinesOptions = {
 /** Maximum events and characters of one part: limits the memory. */
 const partEvents = 5000;
 const partCharacters = 8 * 1024 * 1024;
-
-/** Maximum rejected events that are named. */
-const maxNamed = 10;
 
 /**
  * Accepts events from a file in the way in which `acceptEvents` accepts a body. A part is on disk completely or not at all; an interrupted
