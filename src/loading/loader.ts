@@ -67,23 +67,8 @@ type LoaderOptions = LoaderArguments & {
   readonly maxWaitingBytes?: number;
 };
 
-/** Maximum requests whose rows are received at the same time, besides one per caller; each has a file open. */
-const maxTaking = 32;
-
 /** Maximum bodies that the process reads at the same time: the next caller waits for at most this many of another one's. */
 const maxReading = 8;
-
-/** Milliseconds after which a body that is still arriving may be replaced by another one if there are too many. */
-const slowMs = 2000;
-
-/** Maximum accepted files that wait to be stored: each further request lists all of them. */
-const maxWaitingFiles = 20_000;
-
-/** The share of what may wait that is reserved for each caller. */
-const ownShare = 1 / 8;
-
-/** Milliseconds after which an idle process ends, because it has DuckDB in memory. */
-const idleMs = 20_000;
 
 /** Makes a loader; its process, which reads the rows and writes the database, starts with the first of them. */
 export function createLoader(options: LoaderOptions): Loader {
@@ -179,6 +164,12 @@ async function receive(body: AsyncIterable<Buffer>, path: string, place: Place):
   place.isReceived = true;
 }
 
+/** Maximum accepted files that wait to be stored: each further request lists all of them. */
+const maxWaitingFiles = 20_000;
+
+/** The share of what may wait that is reserved for each caller. */
+const ownShare = 1 / 8;
+
 /** Makes the check that throws GatewayError `overloaded` if too many rows wait, and not few of them are of this sender. */
 function createWaitingCheck(folder: string, maxBytes = 512 * 1024 * 1024): (sender: string) => Promise<void> {
   const listWaiting = createRowsList(folder);
@@ -199,6 +190,12 @@ type Place = PromiseWithResolvers<never> & {
   readonly startedMs: number;
   isReceived: boolean;
 };
+
+/** Maximum requests whose rows are received at the same time, besides one per caller; each has a file open. */
+const maxTaking = 32;
+
+/** Milliseconds after which a body that is still arriving may be replaced by another one if there are too many. */
+const slowMs = 2000;
 
 /**
  * Lets `maxTaking` requests bring rows at the same time: one that sends byte by byte must not keep others from sending. A caller that brings none gets in
@@ -257,6 +254,9 @@ const execArgv = [
   '--heap-growing-percent=20',
   '--enable-experimental-regexp-engine-on-excessive-backtracks',
 ];
+
+/** Milliseconds after which an idle process ends, because it has DuckDB in memory. */
+const idleMs = 20_000;
 
 /** @param onEnd called with the reason if the process ended without being asked to */
 function startChild(
