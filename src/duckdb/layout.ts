@@ -1,12 +1,11 @@
 import { DuckDBListType, DuckDBStructType, type DuckDBType, DuckDBTypeId } from '@duckdb/node-api';
 import type { SourceField, SourceFields } from '../endpoints/source.ts';
-
+import type { ParameterType } from '../engine/engine.ts';
 import { duckDbType } from '../googlesql/tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import {
   arrayOf,
   type CatalogColumn,
-  type ScalarKind,
   type SqlType,
   type StructType,
   scalar,
@@ -78,7 +77,8 @@ function recordType({ entryNames, entryTypes }: DuckDBStructType): StructType {
   };
 }
 
-const scalarKinds: Partial<Record<DuckDBTypeId, ScalarKind>> = {
+/** The types of stored values that are neither records nor lists. */
+export const scalarKinds: Readonly<Partial<Record<DuckDBTypeId, ParameterType>>> = {
   [DuckDBTypeId.VARCHAR]: 'STRING',
   [DuckDBTypeId.BLOB]: 'BYTES',
   [DuckDBTypeId.BIGINT]: 'INT64',

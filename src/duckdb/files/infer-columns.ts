@@ -13,9 +13,8 @@ import {
 } from '@duckdb/node-api';
 import type { CsvForm } from '../../endpoints/csv-form.ts';
 import type { SourceFields, SourceFiles } from '../../endpoints/source.ts';
-
-import type { ParameterType } from '../../engine/engine.ts';
 import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
+import { scalarKinds } from '../layout.ts';
 import { columnName, isColumnName } from './column-name.ts';
 import { csvOptions } from './csv-options.ts';
 import { convert, findCsvForm, findRaggedLine, toUtf8 } from './find-csv-form.ts';
@@ -287,24 +286,18 @@ function recordOf({ entryNames, entryTypes }: DuckDBStructType): Chosen {
   return { field: Object.fromEntries(fields) as SourceFields, why: undefined };
 }
 
-const scalarTypes: Partial<Record<DuckDBTypeId, ParameterType>> = {
-  [DuckDBTypeId.VARCHAR]: 'STRING',
+/** Those that are stored, and those that occur only in files. */
+const scalarTypes: typeof scalarKinds = {
+  ...scalarKinds,
   [DuckDBTypeId.ENUM]: 'STRING',
   [DuckDBTypeId.UUID]: 'STRING',
-  [DuckDBTypeId.BLOB]: 'BYTES',
-  [DuckDBTypeId.BOOLEAN]: 'BOOL',
+  [DuckDBTypeId.SQLNULL]: 'STRING',
   [DuckDBTypeId.UBIGINT]: 'NUMERIC',
   [DuckDBTypeId.HUGEINT]: 'BIGNUMERIC',
   [DuckDBTypeId.FLOAT]: 'FLOAT64',
-  [DuckDBTypeId.DOUBLE]: 'FLOAT64',
-  [DuckDBTypeId.DATE]: 'DATE',
-  [DuckDBTypeId.TIME]: 'TIME',
-  [DuckDBTypeId.TIMESTAMP]: 'DATETIME',
   [DuckDBTypeId.TIMESTAMP_S]: 'DATETIME',
   [DuckDBTypeId.TIMESTAMP_MS]: 'DATETIME',
   [DuckDBTypeId.TIMESTAMP_NS]: 'DATETIME',
-  [DuckDBTypeId.TIMESTAMP_TZ]: 'TIMESTAMP',
-  [DuckDBTypeId.SQLNULL]: 'STRING',
 };
 
 const civil = 'times without a zone; write TIMESTAMP if they are in UTC';
