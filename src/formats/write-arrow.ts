@@ -20,7 +20,7 @@ import {
   timestamp,
   utf8,
 } from '@uwdata/flechette';
-import type { Column } from '../base/rows.ts';
+import type { Column, ColumnType } from '../base/rows.ts';
 import type { RowWriter } from './row-writer.ts';
 import {
   type JsonRow,
@@ -85,31 +85,23 @@ function arrowType(column: Column, use: 'builder' | 'schema'): DataType {
 }
 
 function elementType({ type, fields = [] }: Column, use: 'builder' | 'schema'): DataType {
-  const isBuilt = use === 'builder';
-  switch (type) {
-    case 'STRING':
-    case 'JSON':
-    case 'BIGNUMERIC':
-      return utf8();
-    case 'BYTES':
-      return binary();
-    case 'BOOL':
-      return bool();
-    case 'INT64':
-      return int64();
-    case 'FLOAT64':
-      return float64();
-    case 'NUMERIC':
-      return decimal128(numericPrecision, numericScale);
-    case 'TIMESTAMP':
-      return isBuilt ? int64() : timestamp(TimeUnit.MICROSECOND, 'UTC');
-    case 'DATETIME':
-      return isBuilt ? int64() : timestamp(TimeUnit.MICROSECOND);
-    case 'DATE':
-      return isBuilt ? int32() : date(DateUnit.DAY);
-    case 'TIME':
-      return time(TimeUnit.MICROSECOND);
-    case 'STRUCT':
-      return struct(fields.map(each => field(each.name, arrowType(each, use))));
-  }
+  if (type === 'STRUCT') return struct(fields.map(each => field(each.name, arrowType(each, use))));
+  return (use === 'builder' ? builderTypes : schemaTypes)[type]();
 }
+
+const schemaTypes: Readonly<Record<Exclude<ColumnType, 'STRUCT'>, () => DataType>> = {
+  STRING: utf8,
+  JSON: utf8,
+  BIGNUMERIC: utf8,
+  BYTES: binary,
+  BOOL: bool,
+  INT64: int64,
+  FLOAT64: float64,
+  NUMERIC: () => decimal128(numericPrecision, numericScale),
+  TIMESTAMP: () => timestamp(TimeUnit.MICROSECOND, 'UTC'),
+  DATETIME: () => timestamp(TimeUnit.MICROSECOND),
+  DATE: () => date(DateUnit.DAY),
+  TIME: () => time(TimeUnit.MICROSECOND),
+};
+
+const builderTypes = { ...schemaTypes, TIMESTAMP: int64, DATETIME: int64, DATE: int32 };
