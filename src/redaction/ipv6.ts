@@ -107,22 +107,6 @@ function canStart(text: string, stretchStart: number, at: number): boolean {
   return !threeNumbers.test(text.slice(Math.max(0, at - longestThreeNumbers), at));
 }
 
-/** The part of an address that has been read so far. */
-type Reading = {
-  groups: number;
-  /** Digits of the last group. */
-  length: number;
-  isNumber: boolean;
-  /** Number of groups that do not have 2 characters, and of those that do not have 4. */
-  notOfTwo: number;
-  notOfFour: number;
-  hasDigit: boolean;
-  isCompressed: boolean;
-  startsCompressed: boolean;
-  /** Whether the last thing read is a `::`. */
-  endsCompressed: boolean;
-};
-
 /** Maximum number of groups: eight and a port. */
 const mostGroups = 9;
 /** Maximum digits of a port. */
@@ -157,16 +141,22 @@ function longestAddress(text: string, start: number): number | undefined {
   return longest;
 }
 
-function emptyReading(): Reading {
+/** The part of an address that has been read so far. */
+type Reading = ReturnType<typeof emptyReading>;
+
+function emptyReading() {
   return {
     groups: 0,
+    /** Digits of the last group. */
     length: 0,
     isNumber: false,
+    /** Number of groups that do not have 2 characters, and of those that do not have 4. */
     notOfTwo: 0,
     notOfFour: 0,
     hasDigit: false,
     isCompressed: false,
     startsCompressed: false,
+    /** Whether the last thing read is a `::`. */
     endsCompressed: false,
   };
 }
