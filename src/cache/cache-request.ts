@@ -25,15 +25,15 @@ export type CacheRequest = {
   /** Name of the endpoint, for events. */
   readonly endpoint: string;
   readonly key: CacheKey;
-  /** The caller among whom turns are shared fairly: the id of an access token. Default: all without one share their turns. */
-  readonly caller?: string | undefined;
-  /** All callers who wait for the same answer, including those who join later. Default: the caller alone. */
-  readonly joined?: Joined | undefined;
   /** The caller's SQL as it was sent: error positions refer to it, so only requests with the same text share them. */
   readonly callerSql?: string | undefined;
   readonly lifetimes: Lifetimes;
   /** Maximum milliseconds to wait for another gateway's query. */
   readonly waitMs: number;
+  /** The caller among whom turns are shared fairly: the id of an access token. Default: all without one share their turns. */
+  readonly caller?: string | undefined;
+  /** All callers who wait for the same answer, including those who join later. Default: the caller alone. */
+  readonly joined?: Joined | undefined;
   /** Used while a caller waits. */
   readonly load: Load;
   /** Used in the background: after a stale answer, or ahead of the next request. */

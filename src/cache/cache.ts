@@ -102,13 +102,13 @@ export type Cache = {
 };
 
 type Parts = {
+  readonly clock: Clock;
+  readonly random: () => number;
   readonly store: GuardedStore;
   readonly local: LocalEntries;
   readonly stored: StoredEntries;
   readonly loader: Loader;
   readonly flights: SingleFlight<CacheAnswer>;
-  readonly clock: Clock;
-  readonly random: () => number;
   /** By group: entries whose query began until then are no longer fresh; milliseconds since 1970. */
   readonly staleUntil: Map<string, number>;
 };
@@ -140,12 +140,12 @@ export function createCache(options: CacheOptions): Cache {
     warm: (request, everyMs, signal) => warm(parts, request, everyMs, signal),
     async invalidateEntry(endpoint, { digest }) {
       local.remove(digest);
-      await invalidateStore(store, 'remove', it => it.remove(digest));
+      await invalidateStore(store, 'remove', digest);
       emit({ type: 'cache.invalidated', endpoint, scope: 'entry' });
     },
     async invalidateGroup(endpoint, group) {
       local.generations.forget(group);
-      await invalidateStore(store, 'bumpGeneration', it => it.bumpGeneration(group));
+      await invalidateStore(store, 'bumpGeneration', group);
       emit({ type: 'cache.invalidated', endpoint, scope: 'endpoint' });
     },
     markStale: (group, untilMs = clock.now()) => void parts.staleUntil.set(group, untilMs),
@@ -318,10 +318,11 @@ async function warm(
 
 async function invalidateStore(
   store: GuardedStore,
-  operation: string,
-  run: (it: Store) => Promise<void>,
+  operation: 'remove' | 'bumpGeneration',
+  subject: string,
 ): Promise<void> {
-  const isDone = await store.call(operation, { remainingMs: store.budgetMs }, it => run(it).then(() => true));
+  const budget = { remainingMs: store.budgetMs };
+  const isDone = await store.call(operation, budget, it => it[operation](subject).then(() => true));
   if (isDone) return;
   throw new GatewayError(
     'unavailable',

@@ -1,3 +1,4 @@
+import { orAborted } from '../base/time-limit.ts';
 import type { StoreMessage } from '../store/store.ts';
 
 /** Why a wait ended: the value was published, the lease was released (with a failure payload), or time ran out. */
@@ -46,13 +47,10 @@ export function createNotifier(): Notifier {
       async next(timeoutMs, signal) {
         signal.throwIfAborted();
         const timer = setTimeout(wake, timeoutMs, { type: 'timeout' });
-        const abort = () => wakeup.reject(signal.reason);
-        signal.addEventListener('abort', abort, { once: true });
         try {
-          return await wakeup.promise;
+          return await orAborted(wakeup.promise, signal);
         } finally {
           clearTimeout(timer);
-          signal.removeEventListener('abort', abort);
           wakeup = Promise.withResolvers<Wakeup>();
         }
       },
