@@ -66,21 +66,9 @@ export const errorCodes = {
   },
   source_not_found: { status: 404, reason: 'notFound', meaning: 'No source has this name.' },
   route_not_found: { status: 404, reason: 'notFound', meaning: 'No route has this path.' },
-  method_not_allowed: {
-    status: 405,
-    reason: 'methodNotAllowed',
-    meaning: 'The route exists, but not for this method.',
-  },
-  not_acceptable: {
-    status: 406,
-    reason: 'notAcceptable',
-    meaning: 'The Accept header excludes every format that is offered.',
-  },
-  request_timeout: {
-    status: 408,
-    reason: 'requestTimeout',
-    meaning: 'The client took too long to send its request.',
-  },
+  method_not_allowed: { status: 405, reason: 'methodNotAllowed', meaning: 'The route has no such method.' },
+  not_acceptable: { status: 406, reason: 'notAcceptable', meaning: 'The Accept header fits no format.' },
+  request_timeout: { status: 408, reason: 'requestTimeout', meaning: 'The request took too long to arrive.' },
   body_too_large: { status: 413, reason: 'uploadTooLarge', meaning: 'The request body is over the limit.' },
   uri_too_long: { status: 414, reason: 'uriTooLong', meaning: 'The request line is over the limit.' },
   unsupported_media_type: {
