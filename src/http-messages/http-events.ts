@@ -1,3 +1,5 @@
+import type { RequestFacts } from './request-context.ts';
+
 /** Why the server ended a connection. */
 export type EndReason =
   /** The headers or the body did not arrive in time. */
@@ -13,7 +15,7 @@ export type EndReason =
 
 /** What happens at the HTTP server. */
 export type HttpEvent =
-  | {
+  | ({
       readonly type: 'http.answered';
       readonly requestId: string;
       readonly method: string;
@@ -21,14 +23,7 @@ export type HttpEvent =
       readonly status: number;
       readonly bytes: number;
       readonly ms: number;
-      /** See `RequestFacts`; absent where they are unknown. */
-      readonly endpoint?: string | undefined;
-      readonly cache?: string | undefined;
-      readonly tokenId?: string | undefined;
-      readonly rows?: number | undefined;
-      readonly traceId?: string | undefined;
-      readonly code?: string | undefined;
-    }
+    } & Readonly<RequestFacts>)
   /** A request, or a field of a GraphQL operation, was answered with an error. */
   | { readonly type: 'http.refused'; readonly code: string }
   /** A connection was ended: for one of the limits, or in the middle of a response. */

@@ -30,15 +30,15 @@ export type RequestContext = {
 /** Facts for the log line of a request besides its HTTP message; filled in while it is answered. */
 export type RequestFacts = {
   /** Names of the saved queries that it read, comma-separated. */
-  endpoint?: string;
+  endpoint?: string | undefined;
   /** Cache states of their rows, comma-separated. */
-  cache?: string;
-  tokenId?: string;
-  rows?: number;
+  cache?: string | undefined;
+  tokenId?: string | undefined;
+  rows?: number | undefined;
   /** The id of the trace that it belongs to. */
   traceId?: string | undefined;
   /** The code of the error with which it was answered; drop-in mode answers several of them alike. */
-  code?: string;
+  code?: string | undefined;
 };
 
 type ContextOptions = {
