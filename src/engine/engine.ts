@@ -14,9 +14,6 @@ export type QueryParameter = {
 
 export type ParameterType = Exclude<ColumnType, 'STRUCT'>;
 
-/** A length of time; `text` as the header writes it. */
-export type Duration = { readonly text: string; readonly ms: number };
-
 /** How far apart the two time parameters of an endpoint may be. */
 export type Window = {
   /** Name of the parameter that is the lower bound. */
@@ -27,6 +24,9 @@ export type Window = {
   readonly default: Duration;
   readonly max: Duration;
 };
+
+/** A length of time; `text` as the header writes it. */
+export type Duration = { readonly text: string; readonly ms: number };
 
 /** One saved query with its bound values, or a caller's SQL over that saved query's subsets. */
 export type Statement = {

@@ -10,12 +10,12 @@ const rowHeight = { wide: 30, narrow: 52 } as const;
 
 /** How the table draws rows. */
 export type Shape = {
-  readonly columns: readonly Column[];
-  /** The heading of each column. */
-  readonly heads: readonly string[];
   /** Whether rows have a level in their records. */
   readonly hasLevel: boolean;
   readonly isNarrow: boolean;
+  readonly columns: readonly Column[];
+  /** The heading of each column. */
+  readonly heads: readonly string[];
   /** Widths, as grid tracks. */
   readonly tracks: string;
   /** Pixels. */
