@@ -200,7 +200,7 @@ function Legend({ model, within, index, hidden, toggled, onToggled }: LegendProp
           aria-pressed={!hidden.has(series.name)}
           onClick={() => toggle(series.name)}
         >
-          <span class={`swatch ${colourName(series, place)}`} />
+          <span class="swatch" style={{ background: `var(${colourOf(series, place)})` }} />
           {cut(labels.names[place]!, maxName)} <output>{formatAmount(numberOf(series))}</output>
         </button>
       ))}
@@ -219,7 +219,7 @@ const describe = ({ seconds, series }: TimeModel) =>
 
 const formatTick = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 16).replace('T', ' ');
 
-/** The class of a series' colour. */
-function colourName({ level }: Pick<Series, 'level'>, index: number): string {
-  return level ? `level-${level}` : `series-${index + 1}`;
+/** The property of `theme.css` with the colour of a series. */
+function colourOf({ level }: Pick<Series, 'level'>, index: number): string {
+  return level ? `--level-${level}` : `--series-${index + 1}`;
 }
