@@ -45,37 +45,41 @@ const notModified = {
   headers: { ETag: { $ref: '#/components/headers/etag' } },
 };
 
+type Properties = Readonly<Record<string, object>>;
+
+/** The schema of an object with the members that it always has, and those that it may have. */
+const objectOf = (always: Properties, maybe: Properties = {}) => ({
+  type: 'object',
+  required: Object.keys(always),
+  properties: { ...always, ...maybe },
+});
+
+const text = { type: 'string' };
+const integer = { type: 'integer' };
+const bytes = { type: 'integer', format: 'int64' };
+const anyObject = { type: 'object', additionalProperties: true };
+const position = { line: integer, column: integer };
+
 /** The response to `explain=true`. */
 const explained = {
-  type: 'object',
-  required: ['explain'],
-  additionalProperties: false,
-  properties: {
-    explain: {
-      type: 'object',
-      required: ['endpoint', 'parameters', 'cache_key', 'verdict'],
-      properties: {
-        endpoint: { type: 'string' },
-        parameters: { type: 'object', additionalProperties: true },
-        cache_key: { type: 'string' },
-        max_bytes_billed: { type: 'integer', format: 'int64' },
+  ...objectOf({
+    explain: objectOf(
+      {
+        endpoint: text,
+        parameters: anyObject,
+        cache_key: text,
         verdict: { enum: ['ok', 'refused'] },
-        estimated_bytes: { type: 'integer', format: 'int64' },
-        sources: { type: 'array', items: { type: 'string' } },
-        columns: { type: 'array', items: { type: 'object', additionalProperties: true } },
-        error: {
-          type: 'object',
-          required: ['code', 'message'],
-          properties: {
-            code: { type: 'string' },
-            message: { type: 'string' },
-            line: { type: 'integer' },
-            column: { type: 'integer' },
-          },
-        },
       },
-    },
-  },
+      {
+        max_bytes_billed: bytes,
+        estimated_bytes: bytes,
+        sources: { type: 'array', items: text },
+        columns: { type: 'array', items: anyObject },
+        error: objectOf({ code: text, message: text }, position),
+      },
+    ),
+  }),
+  additionalProperties: false,
 };
 
 /** A header that not every response has. */
@@ -98,35 +102,15 @@ const errorResponse = {
   description: 'Any failure, with the status of its code.',
   content: {
     'application/json': {
-      schema: {
-        type: 'object',
-        required: ['error'],
-        properties: {
-          error: {
-            type: 'object',
-            required: ['code', 'message', 'status', 'errors', 'request_id'],
-            properties: {
-              code: { enum: Object.keys(errorCodes) },
-              message: { type: 'string' },
-              status: { type: 'integer' },
-              errors: {
-                type: 'array',
-                items: {
-                  type: 'object',
-                  required: ['reason', 'message'],
-                  properties: {
-                    reason: { type: 'string' },
-                    message: { type: 'string' },
-                    line: { type: 'integer' },
-                    column: { type: 'integer' },
-                  },
-                },
-              },
-              request_id: { type: 'string' },
-            },
-          },
-        },
-      },
+      schema: objectOf({
+        error: objectOf({
+          code: { enum: Object.keys(errorCodes) },
+          message: text,
+          status: integer,
+          errors: { type: 'array', items: objectOf({ reason: text, message: text }, position) },
+          request_id: text,
+        }),
+      }),
     },
   },
 };
