@@ -3,7 +3,7 @@ import { describeDialect } from '../googlesql/describe-dialect.ts';
 import { chooseEncoding, encodeBody, prefersHtml } from '../http-messages/content-negotiation.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
-import { answerSample, type PageSample } from './answer-sample.ts';
+import type { PageSample } from './answer-sample.ts';
 import { documentBytes, json } from './json-response.ts';
 import type { PageFiles } from './page-files.ts';
 
@@ -17,44 +17,49 @@ export type PageDeps = {
   readonly sample: PageSample | undefined;
 };
 
-/** The routes that are answered here. */
-type PageRoute =
-  | { readonly name: 'asset'; readonly file: string }
-  | { readonly name: 'docs' | 'dialect' | 'sample' | 'home' };
+// These routes need no token: the pages contain no data, and send requests with their reader's token.
 
 /**
- * Answers the routes of the pages for browsers. They need no token: the pages contain no data, and send requests with their reader's token.
- * @throws GatewayError `route_not_found`, and as `answerSample`
+ * Answers `GET /assets/<file>`.
+ * @throws GatewayError `route_not_found`
  */
-export async function answerPages(
-  { pages, hasGraphiql, sample }: PageDeps,
-  context: RequestContext,
-  route: PageRoute,
+export async function answerAsset(
+  { pages }: PageDeps,
+  { request }: RequestContext,
+  file: string,
 ): Promise<HttpResponse> {
-  const { accept, 'accept-encoding': acceptEncoding } = context.request.headers;
-  switch (route.name) {
-    case 'asset': {
-      if (!pages) throw new GatewayError('route_not_found', 'This gateway serves no pages');
-      return pages.asset(route.file, acceptEncoding);
-    }
-    case 'docs': {
-      const page = await pages?.page('docs', acceptEncoding);
-      if (page) return page;
-      throw new GatewayError(
-        'route_not_found',
-        'This gateway serves no pages; the OpenAPI document is at /openapi.json',
-      );
-    }
-    case 'dialect':
-      return encoded(documentBytes(dialectJson(), 'application/json'), acceptEncoding);
-    case 'sample':
-      return answerSample(sample, context);
-    case 'home': {
-      const page = prefersHtml(accept) ? await pages?.page('explorer', acceptEncoding) : undefined;
-      const response = page ?? json(hasGraphiql ? { ...home, graphiql: '/graphql' } : home);
-      return { ...response, headers: { ...response.headers, vary: 'Accept, Accept-Encoding' } };
-    }
-  }
+  if (!pages) throw new GatewayError('route_not_found', 'This gateway serves no pages');
+  return pages.asset(file, request.headers['accept-encoding']);
+}
+
+/**
+ * Answers `GET /docs`.
+ * @throws GatewayError `route_not_found`
+ */
+export async function answerDocs({ pages }: PageDeps, { request }: RequestContext): Promise<HttpResponse> {
+  const page = await pages?.page('docs', request.headers['accept-encoding']);
+  if (page) return page;
+  throw new GatewayError(
+    'route_not_found',
+    'This gateway serves no pages; the OpenAPI document is at /openapi.json',
+  );
+}
+
+/** Answers `GET /api/dialect`. */
+export async function answerDialect(_: PageDeps, { request }: RequestContext): Promise<HttpResponse> {
+  return encoded(documentBytes(dialectJson(), 'application/json'), request.headers['accept-encoding']);
+}
+
+/** Answers `GET /`: browsers get the page, programs the links. */
+export async function answerHome(
+  { pages, hasGraphiql }: PageDeps,
+  { request: { headers } }: RequestContext,
+): Promise<HttpResponse> {
+  const page = prefersHtml(headers.accept)
+    ? await pages?.page('explorer', headers['accept-encoding'])
+    : undefined;
+  const response = page ?? json(hasGraphiql ? { ...home, graphiql: '/graphql' } : home);
+  return { ...response, headers: { ...response.headers, vary: 'Accept, Accept-Encoding' } };
 }
 
 /** Links for a program that asks for `/`. */

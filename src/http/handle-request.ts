@@ -17,16 +17,10 @@ import { openRequestSpan } from '../http-messages/request-span.ts';
 import { type HttpResponse, type Incoming, sendResponse } from '../http-messages/send-response.ts';
 import type { UnreadAnswers } from '../http-messages/unread-answers.ts';
 import { createRestHandler, type RestHandler } from './answer-rest.ts';
-import {
-  allowOf,
-  answerRoute,
-  matchRoute,
-  type RouteDeps,
-  routeMethods,
-  tracedRoute,
-} from './answer-route.ts';
+import { answerRoute, withAllow } from './answer-route.ts';
 import { createFastPath, type FastPath, requestKey } from './hits/fast-path.ts';
 import { createRepeatedBytes, type RepeatedBytes } from './hits/repeated-bytes.ts';
+import { type RouteDeps, tracedRoute } from './routes.ts';
 
 /** What the handler of all routes needs. */
 export type HandlerDeps = RouteDeps & {
@@ -237,12 +231,4 @@ function faultOfHost({ headers, rawHeaders, httpVersionMinor }: IncomingMessage)
   }
   if (hosts > 1) return 'There is more than one Host header';
   return hostValue.test(headers.host) ? undefined : 'The Host header is malformed';
-}
-
-/** Adds to a 405 the list of allowed methods (RFC 9110, section 15.5.6). */
-function withAllow(response: HttpResponse, path: string): HttpResponse {
-  return {
-    ...response,
-    headers: { ...response.headers, allow: allowOf(routeMethods[matchRoute(path).name]) },
-  };
 }

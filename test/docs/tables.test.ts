@@ -4,7 +4,7 @@ import { defaultScopes, scopeMeanings } from '../../src/auth/scopes.ts';
 import { errorCodes } from '../../src/base/errors.ts';
 import { variables } from '../../src/composition/config.ts';
 import { headerSchema } from '../../src/endpoints/definition.ts';
-import { matchRoute, routeMethods } from '../../src/http/answer-route.ts';
+import { matchRoute, routes } from '../../src/http/routes.ts';
 import { redactionKinds } from '../../src/redaction/redaction-kinds.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
@@ -111,7 +111,7 @@ test('docs/rest.md lists every route with its methods', () => {
     const sample = path.replaceAll('`', '').replace(/<[^>]+>/, 'logs.all');
     return [matchRoute(sample).name, methods];
   });
-  const expected = Object.entries(routeMethods).map(([name, methods]) => [name, methods.join(', ')]);
+  const expected = Object.entries(routes).map(([name, { methods }]) => [name, methods.join(', ')]);
   expect(new Map(rows.map(([name, methods]) => [name, methods]))).toEqual(
     new Map(expected as [string, string][]),
   );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tracedRoute } from '../../src/http/answer-route.ts';
+import { tracedRoute } from '../../src/http/routes.ts';
 
 test.each([
   ['/api/endpoints/query/logs.all', '/api/endpoints/query/{endpoint}'],
