@@ -9,7 +9,8 @@ export function countEvents(
 ): (event: GatewayEvent) => void {
   const instruments = createInstruments(registry);
   return event => {
-    count(instruments, event);
+    const count = counters[event.type] as ((to: Instruments, event: GatewayEvent) => void) | undefined; // the one for its type
+    count?.(instruments, event);
     next(event);
   };
 }
@@ -18,29 +19,21 @@ type Instruments = ReturnType<typeof createInstruments>;
 
 function createInstruments(registry: Registry) {
   const { counter, histogram } = createInstrumentFactory(registry);
-  const storeUp = new Gauge({
-    name: 'cache_store_up',
-    help: '1 while the store of the cache answers.',
-    registers: [registry],
-  });
+  const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+  const storeUp = gauge('cache_store_up', '1 while the store of the cache answers.');
   storeUp.set(1);
   const stalls = new Counter({
     name: 'event_loop_stalls_total',
     help: 'Times that the event loop came back more than 100 ms late: every request waited for it.',
     registers: [registry],
   });
-  const engineUp = new Gauge({
-    name: 'engine_up',
-    help: '0 while the engine is not asked, because it did not answer several times in a row.',
-    registers: [registry],
-  });
+  const engineUp = gauge(
+    'engine_up',
+    '0 while the engine is not asked, because it did not answer several times in a row.',
+  );
   engineUp.set(1);
-  const running = new Gauge({
-    name: 'engine_queries_running',
-    help: 'Queries under way, by endpoint.',
-    labelNames: ['endpoint'],
-    registers: [registry],
-  });
+  const running = gauge('engine_queries_running', 'Queries under way, by endpoint.', ['endpoint']);
   return {
     queries: counter('engine_queries_total', 'Queries that the engine was given and that ended, by endpoint and outcome: ok, or the code of the error.', ['endpoint', 'outcome']),
     querySeconds: histogram('engine_query_seconds', 'Time of the queries, by endpoint.', ['endpoint']),
@@ -93,80 +86,58 @@ const tokenCodes: ReadonlySet<string> = new Set([
   'quota_exceeded',
 ]);
 
-function count(to: Instruments, event: GatewayEvent): void {
-  switch (event.type) {
-    case 'http.answered':
-      to.http.inc(event.method, String(event.status));
-      to.httpSeconds.observe(event.ms / 1000, event.method);
-      return;
-    case 'http.refused':
-      if (tokenCodes.has(event.code)) to.tokenRefusals.inc(event.code);
-      return;
-    case 'http.connection_ended':
-      to.connectionsEnded.inc(event.reason);
-      return;
-    case 'endpoint.answered':
-      countAnswer(to, event);
-      return;
-    case 'endpoint.failed':
-      to.failures.inc(event.code);
-      return;
-    case 'process.stalled':
-      to.stalls.inc();
-      return;
-    case 'token.spent':
-      to.tokenBytes.add(event.bytes, to.tokenLabel(event.tokenId));
-      return;
-    case 'engine.up':
-    case 'engine.down':
-      to.engineUp.set(event.type === 'engine.up' ? 1 : 0);
-      return;
-    case 'engine.query_started':
-      to.running.inc({ endpoint: event.endpoint });
-      return;
-    case 'engine.query':
-      to.running.dec({ endpoint: event.endpoint });
-      to.queries.inc(event.endpoint, event.outcome);
-      to.querySeconds.observe(event.ms / 1000, event.endpoint);
-      if (event.receipt) countReceipt(to, event.endpoint, event.receipt);
-      return;
-    case 'cache.refused':
-      to.refusals.inc(event.endpoint);
-      return;
-    case 'cache.too_large':
-      to.tooLarge.inc(event.endpoint);
-      return;
-    case 'cache.waiting':
-      to.waits.inc(event.endpoint);
-      return;
-    case 'warehouse.retried':
-      to.warehouseRetries.inc(event.reason);
-      return;
-    case 'warehouse.job_replaced':
-      to.replacedJobs.inc(event.endpoint, String(event.mayBeBilled));
-      return;
-    case 'store.failed':
-      to.storeErrors.inc(event.operation);
-      return;
-    case 'store.up':
-    case 'store.down':
-      to.storeUp.set(event.type === 'store.up' ? 1 : 0);
-  }
-}
+/** How an event is counted. */
+type Counters = {
+  readonly [Type in GatewayEvent['type']]?: (
+    to: Instruments,
+    event: Extract<GatewayEvent, { type: Type }>,
+  ) => void;
+};
+
+const counters: Counters = {
+  'http.answered': (to, { method, status, ms }) => {
+    to.http.inc(method, String(status));
+    to.httpSeconds.observe(ms / 1000, method);
+  },
+  'http.refused': (to, { code }) => {
+    if (tokenCodes.has(code)) to.tokenRefusals.inc(code);
+  },
+  'http.connection_ended': (to, { reason }) => to.connectionsEnded.inc(reason),
+  'endpoint.answered': (to, { endpoint, cache, ms, savedBytes, isWarmed, stages }) => {
+    to.reads.inc(endpoint, cache);
+    to.endpointSeconds.observe(ms / 1000, endpoint, cache);
+    if (savedBytes > 0) to.savedBytes.add(savedBytes, endpoint);
+    if (isWarmed) to.warmedReads.inc(endpoint);
+    for (const stage of stages) to.stageSeconds.observe(stage.ms / 1000, stage.name);
+  },
+  'endpoint.failed': (to, { code }) => to.failures.inc(code),
+  'process.stalled': to => to.stalls.inc(),
+  'token.spent': (to, { bytes, tokenId }) => to.tokenBytes.add(bytes, to.tokenLabel(tokenId)),
+  'engine.up': to => to.engineUp.set(1),
+  'engine.down': to => to.engineUp.set(0),
+  'engine.query_started': (to, { endpoint }) => to.running.inc({ endpoint }),
+  'engine.query': (to, { endpoint, outcome, ms, receipt }) => {
+    to.running.dec({ endpoint });
+    to.queries.inc(endpoint, outcome);
+    to.querySeconds.observe(ms / 1000, endpoint);
+    if (receipt) countReceipt(to, endpoint, receipt);
+  },
+  'cache.refused': (to, { endpoint }) => to.refusals.inc(endpoint),
+  'cache.too_large': (to, { endpoint }) => to.tooLarge.inc(endpoint),
+  'cache.waiting': (to, { endpoint }) => to.waits.inc(endpoint),
+  'warehouse.retried': (to, { reason }) => to.warehouseRetries.inc(reason),
+  'warehouse.job_replaced': (to, { endpoint, mayBeBilled }) =>
+    to.replacedJobs.inc(endpoint, String(mayBeBilled)),
+  'store.failed': (to, { operation }) => to.storeErrors.inc(operation),
+  'store.up': to => to.storeUp.set(1),
+  'store.down': to => to.storeUp.set(0),
+};
 
 function countReceipt(to: Instruments, endpoint: string, receipt: Receipt): void {
   const { bytesProcessed, bytesBilled = 0, slotMs = 0 } = receipt;
   to.bytesProcessed.add(bytesProcessed, endpoint);
   to.bytesBilled.add(bytesBilled, endpoint);
   to.slotSeconds.add(slotMs / 1000, endpoint);
-}
-
-function countAnswer(to: Instruments, event: Extract<GatewayEvent, { type: 'endpoint.answered' }>): void {
-  to.reads.inc(event.endpoint, event.cache);
-  to.endpointSeconds.observe(event.ms / 1000, event.endpoint, event.cache);
-  if (event.savedBytes > 0) to.savedBytes.add(event.savedBytes, event.endpoint);
-  if (event.isWarmed) to.warmedReads.inc(event.endpoint);
-  for (const { name, ms } of event.stages) to.stageSeconds.observe(ms / 1000, name);
 }
 
 /** A counter of events or amounts, by the values of one or two labels. */
