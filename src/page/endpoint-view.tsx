@@ -5,10 +5,10 @@ import { SqlPanel } from './editor/sql-panel.tsx';
 import { ParameterForm } from './form/parameter-form.tsx';
 import { missingValues, requestValues } from './form/request-values.ts';
 import { ProblemBox } from './problem-box.tsx';
+import { toIso } from './query/row-times.ts';
+import { type Query, useQuery } from './query/use-query.ts';
 import { ResultView } from './result/result-view.tsx';
-import { toIso } from './row-times.ts';
 import { TakeAlongPanel } from './take-along-panel.tsx';
-import { type Query, useQuery } from './use-query.ts';
 import type { View, Zoom } from './view-url.ts';
 
 type EndpointViewProps = {

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { Endpoint, Values } from './api/catalogue.ts';
 import { CopyButton } from './copy-button.tsx';
+import type { QueryState } from './query/use-query.ts';
 import { takeAlong } from './result/take-along.ts';
 import { writeCsv } from './result/write-csv.ts';
-import type { QueryState } from './use-query.ts';
 
 type TakeAlongProps = {
   readonly endpoint: Endpoint;

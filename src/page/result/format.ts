@@ -1,5 +1,5 @@
 import { type Column, isNumeric, isRepeated } from '../api/catalogue.ts';
-import { toIso } from '../row-times.ts';
+import { toIso } from '../query/row-times.ts';
 import { formatNumber } from './amount.ts';
 import { summaryOf } from './summary.ts';
 

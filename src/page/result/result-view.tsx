@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Column } from '../api/catalogue.ts';
 import type { Facts, Row } from '../api/client.ts';
 import { MissingScript } from '../missing-script.tsx';
-import { type Micros, oldestMicros, timeColumn } from '../row-times.ts';
+import { type Micros, oldestMicros, timeColumn } from '../query/row-times.ts';
 import { type View, ways, type Zoom } from '../view-url.ts';
 import { chartModel, isMeasurement } from './chart-model.ts';
 import { FactsBar } from './facts-bar.tsx';

@@ -2,7 +2,7 @@ import { guardedText, quotedCell } from '../../formats/csv-cell.ts';
 import type { Column } from '../api/catalogue.ts';
 import type { Row } from '../api/client.ts';
 import { writeExactJson } from '../api/exact-json.ts';
-import { toIso } from '../row-times.ts';
+import { toIso } from '../query/row-times.ts';
 import { isTimestamp } from './format.ts';
 
 /**

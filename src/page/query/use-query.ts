@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Column, type Endpoint, timeBounds, type Values } from './api/catalogue.ts';
-import type { Answer, Client } from './api/client.ts';
-import { Problem } from './api/problem.ts';
-import { requestValues } from './form/request-values.ts';
+import { type Column, type Endpoint, timeBounds, type Values } from '../api/catalogue.ts';
+import type { Answer, Client } from '../api/client.ts';
+import { Problem } from '../api/problem.ts';
+import { requestValues } from '../form/request-values.ts';
+import { guessColumns } from '../result/format.ts';
 import { type ShownRows, type TimeBounds, withNewerRows } from './newer-rows.ts';
 import { olderThan } from './older-rows.ts';
-import { guessColumns } from './result/format.ts';
 import { timeColumn } from './row-times.ts';
 
 /** The state of the latest query. */

@@ -1,7 +1,7 @@
-import type { Values } from './api/catalogue.ts';
-import type { Answer, Facts, Row } from './api/client.ts';
-import { Problem } from './api/problem.ts';
-import { endsBefore } from './form/time-values.ts';
+import type { Values } from '../api/catalogue.ts';
+import type { Answer, Facts, Row } from '../api/client.ts';
+import { Problem } from '../api/problem.ts';
+import { endsBefore } from '../form/time-values.ts';
 import { type Micros, microBefore, newestMicros, newRows, oldestMicros, toIso } from './row-times.ts';
 
 /** Rows, and the facts about their answer. */

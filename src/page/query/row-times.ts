@@ -1,7 +1,7 @@
-import { formatTimestamp } from '../base/format-timestamp.ts';
-import { type Column, isRepeated } from './api/catalogue.ts';
-import type { Row } from './api/client.ts';
-import { writeExactJson } from './api/exact-json.ts';
+import { formatTimestamp } from '../../base/format-timestamp.ts';
+import { type Column, isRepeated } from '../api/catalogue.ts';
+import type { Row } from '../api/client.ts';
+import { writeExactJson } from '../api/exact-json.ts';
 
 /** The time column of rows: the first TIMESTAMP. */
 export function timeColumn(columns: readonly Column[]): string | undefined {
