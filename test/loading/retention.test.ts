@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LoadingEvent } from '../../src/loading/loading-events.ts';
-import { createRetentionClock } from '../../src/loading/retention-clock.ts';
+import { createRetentionClock } from '../../src/loading/retention.ts';
 
 const hourMs = 3_600_000;
 const startMs = Date.UTC(2026, 0, 15);
