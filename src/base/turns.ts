@@ -13,15 +13,15 @@ export type Turns = {
 
 /**
  * Starts work in slices; the work between two calls of `isOver` must be short.
- * @param restMs milliseconds of pause between two slices. Default: one turn of the event loop
+ * @param pauseMs milliseconds of pause between two slices. Default: one turn of the event loop
  */
-export function takeTurns(sliceMs = defaultSliceMs, restMs = 0): Turns {
+export function takeTurns(sliceMs = defaultSliceMs, pauseMs = 0): Turns {
   let endMs = performance.now() + sliceMs;
   let turn: Promise<void> | undefined;
   return {
     isOver: () => performance.now() >= endMs,
     next() {
-      turn ??= (restMs > 0 ? setTimeout(restMs) : nextTurn()).then(() => {
+      turn ??= (pauseMs > 0 ? setTimeout(pauseMs) : nextTurn()).then(() => {
         turn = undefined;
         endMs = performance.now() + sliceMs;
       });
@@ -34,19 +34,19 @@ export function takeTurns(sliceMs = defaultSliceMs, restMs = 0): Turns {
 const shortMs = 8;
 
 /** Maximum milliseconds of a pause. */
-const maxRestMs = 100;
+const maxPauseMs = 100;
 
 /**
  * Milliseconds to pause after a turn: as long as the turn if that was long. A request takes some ten turns of the event loop until it is
  * answered, so half of the time is left to the turns of others.
  */
-export function restAfter(tookMs: number): number {
-  return tookMs > shortMs ? Math.min(tookMs, maxRestMs) : 0;
+export function pauseAfter(tookMs: number): number {
+  return tookMs > shortMs ? Math.min(tookMs, maxPauseMs) : 0;
 }
 
 /**
  * Makes a function that resolves in a turn of the event loop in which it resolves for no other call, so that the work after it, up to
- * the next real wait, never adds up with that of others. A pause follows, see `restAfter`. Callers take turns, whichever number of
+ * the next real wait, never adds up with that of others. A pause follows, see `pauseAfter`. Callers take turns, whichever number of
  * calls each has waiting: the argument is the caller's name.
  */
 export function createOwnTurns(): (caller: string) => Promise<void> {
@@ -58,7 +58,7 @@ export function createOwnTurns(): (caller: string) => Promise<void> {
     for (let begin = lanes.next(); begin; begin = lanes.next()) {
       await nextTurn();
       begin();
-      await restAfterwards();
+      await pauseAfterwards();
     }
     isRunning = false;
   }
@@ -235,9 +235,9 @@ function createLanes() {
 
 const nextTurn = () => new Promise<void>(resolve => setImmediate(resolve));
 
-async function restAfterwards(): Promise<void> {
+async function pauseAfterwards(): Promise<void> {
   const startedMs = performance.now();
   await nextTurn();
-  const restMs = restAfter(performance.now() - startedMs);
-  if (restMs > 0) await setTimeout(restMs);
+  const pauseMs = pauseAfter(performance.now() - startedMs);
+  if (pauseMs > 0) await setTimeout(pauseMs);
 }

@@ -65,7 +65,10 @@ export function digestOf(body: Buffer): string {
   return createHash('sha256').update(body).digest().toString('base64url', 0, 16);
 }
 
-/** Changes with the layout below. An entry of another layout is not read, and has another key: versions that run at the same time would replace each other's. */
+/**
+ * Changes with the layout below. An entry of another layout is not read, and has another key: otherwise versions that run at the same time
+ * would replace each other's entries.
+ */
 const layoutVersion = 4;
 
 /** The key of the entry of a group for this canonical text. */
@@ -85,30 +88,30 @@ const zstdCompressAsync = promisify(zstdCompress);
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /**
- * Encodes an entry for a store: its version, the length of its head (4 bytes, big-endian), the head as JSON, then the body, compressed
+ * Encodes an entry for a store: its version, the length of its header (4 bytes, big-endian), the header as JSON, then the body, compressed
  * with Zstandard (RFC 8878) if it is long.
  */
 export async function encodeEntry({ version, body, ...facts }: Entry): Promise<Buffer> {
   const isCompressed = body.length >= minCompressedBytes;
   const ofBody = { isCompressed, bodyBytes: body.length };
-  const head = Buffer.from(JSON.stringify({ layout: layoutVersion, ...ofBody, ...facts }));
-  const headLength = Buffer.alloc(4);
-  headLength.writeUInt32BE(head.length);
+  const header = Buffer.from(JSON.stringify({ layout: layoutVersion, ...ofBody, ...facts }));
+  const headerLength = Buffer.alloc(4);
+  headerLength.writeUInt32BE(header.length);
   return joinBytes([
     Buffer.from(version, 'latin1'),
-    headLength,
-    head,
+    headerLength,
+    header,
     isCompressed ? await compress(body) : body,
   ]);
 }
 
 async function compress(body: Buffer): Promise<Buffer> {
-  // Told the length, it takes memory for no more than that.
+  // Given the length, it allocates no more than that.
   const options = { ...compression, pledgedSrcSize: body.length };
   return body.length > maxBytesNow ? zstdCompressAsync(body, options) : zstdCompressSync(body, options);
 }
 
-/** Who waits for an entry to be decoded. */
+/** The callers who wait for an entry to be decoded. */
 type Decoding = { readonly caller?: string | undefined; readonly joined?: JoinedCallers | undefined };
 
 /**
@@ -122,10 +125,10 @@ export async function decodeEntry(
 ): Promise<Entry | undefined> {
   try {
     const version = versionOf(bytes);
-    const known = heads.get(version);
-    const head = known ?? parseHead(bytes);
-    if (!known) heads.set(version, head);
-    const { isCompressed, bodyStart: start, bodyBytes, facts } = head;
+    const known = headers.get(version);
+    const header = known ?? parseHeader(bytes);
+    if (!known) headers.set(version, header);
+    const { isCompressed, bodyStart: start, bodyBytes, facts } = header;
     if (facts.canonical !== canonical) return undefined;
     const stored = bytes.subarray(start);
     const body = isCompressed ? await decompress(stored, by, bodyBytes) : ownBody(stored, bytes.length);
@@ -156,7 +159,7 @@ async function decompress(
   }
 }
 
-type Head = {
+type Header = {
   readonly isCompressed: boolean;
   /** Bytes of the plain body; absent in entries of older gateways. */
   readonly bodyBytes: number | undefined;
@@ -165,15 +168,15 @@ type Head = {
   readonly facts: Omit<Entry, 'version' | 'body'>;
 };
 
-/** Parsed heads by version: when every hit asks the store, most values have a head that was parsed before. */
-const heads = new LRUCache<string, Head>({
+/** Parsed headers by version: when every hit asks the store, most values have a header that was parsed before. */
+const headers = new LRUCache<string, Header>({
   maxSize: 4 * 1024 * 1024,
-  // A head contains the caller's SQL, which may be long.
+  // A header contains the caller's SQL, which may be long.
   sizeCalculation: ({ bodyStart }) => bodyStart,
 });
 
 /** @throws RangeError, SyntaxError or Error for bytes that `encodeEntry` did not write */
-function parseHead(bytes: Buffer): Head {
+function parseHeader(bytes: Buffer): Header {
   const start = versionBytes + 4;
   const bodyStart = start + bytes.readUInt32BE(versionBytes);
   const { layout, isCompressed, bodyBytes, ...facts } = JSON.parse(bytes.toString('utf8', start, bodyStart));

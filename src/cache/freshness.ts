@@ -11,7 +11,7 @@ export type Lifetimes = {
 /** How an entry of some age may be used; `stale-if-error` only if the query for a newer one fails. */
 export type Freshness = 'fresh' | 'stale' | 'stale-if-error' | 'gone';
 
-/** Milliseconds by which the clocks of two gateways may differ; beyond that, one of them was set or is wrong. */
+/** Milliseconds by which the clocks of two gateways may differ; a larger difference means that one of them was set or is wrong. */
 export const maxSkewMs = 5000;
 
 /**

@@ -167,7 +167,7 @@ async function within<T>({ remainingMs }: Budget, answer: Promise<T>): Promise<T
   }
 }
 
-/** Whether an answer proves that the store takes writes: a full one still tells who holds a lease, and extends and ends leases. */
+/** Whether an answer proves that the store accepts writes: a full store still reports who holds a lease, and extends and ends leases. */
 function provesWriting(operation: string, answer: unknown): boolean {
   if (operation === 'claim')
     return typeof answer === 'object' && answer !== null && 'state' in answer && answer.state === 'granted';

@@ -123,7 +123,8 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
         woken.type === 'released'
           ? decodeFailure(woken.failurePayload, options.load.maxBytesBilled)
           : undefined;
-      // Its time was that of its first caller; here a caller may have more left (decision 108). An older entry is served instead.
+      // The query ran out of its first caller's time, of which a caller here may have more (decision 108): then it runs again, unless an
+      // older entry can be served instead.
       const hasOlder = options.known !== undefined && options.notBeforeMs === undefined;
       const isOfFirst = failure?.code === 'deadline_exceeded' && !isNearlyOver && !hasOlder;
       if (failure && !isOfFirst) throw failure;
@@ -136,11 +137,11 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
   }
 }
 
-/** Tells the gateway that runs the query who waits for it: it need not wait for the turn of that gateway's own callers. */
+/** Sends the names of the waiting callers to the gateway that runs the query: it may then run in their turn, too. */
 function announce({ store }: LeasedLoadDeps, { key: { digest }, joined }: LeasedLoadOptions): void {
-  const tell = (caller: string) =>
+  const join = (caller: string) =>
     void store.call('join', { remainingMs: store.budgetMs }, it => it.join(digest, caller));
-  joined?.follow(tell)();
+  joined?.follow(join)();
 }
 
 /**
@@ -235,8 +236,8 @@ function holdLease({ store, notifier }: LeasedLoadDeps, options: LeasedLoadOptio
 }
 
 /**
- * A signal for a query: it aborts when this one has and nobody waits on other gateways, for one of them would begin the query again, and both
- * may be billed.
+ * A signal for a query: it aborts once the callers here have left and nobody waits on other gateways. One of those would begin the query
+ * again, and both runs may be billed.
  */
 function untilNobodyWaits({ signal, closing = signal }: LeasedLoadOptions) {
   const nobodyWaits = new AbortController();

@@ -65,8 +65,8 @@ export function createNotifier(): Notifier {
     for (const wake of waiters.get(digest) ?? []) wake(wakeup);
   }
 
-  function tellMakers(digest: string, message: MakersMessage): void {
-    for (const tell of makers.get(digest) ?? []) tell(message);
+  function notifyMakers(digest: string, message: MakersMessage): void {
+    for (const onMessage of makers.get(digest) ?? []) onMessage(message);
   }
 
   return {
@@ -81,13 +81,13 @@ export function createNotifier(): Notifier {
       };
     },
     notify(message) {
-      if (message.type === 'joined') tellMakers(message.key, message);
+      if (message.type === 'joined') notifyMakers(message.key, message);
       if (message.type === 'published') wakeAll(message.key, { type: 'published' });
       if (message.type === 'released')
         wakeAll(message.key, { type: 'released', failurePayload: message.failurePayload });
       // The lease ended with the removal, so its holder can no longer publish the value.
       if (message.type === 'removed') {
-        tellMakers(message.key, { type: 'removed' });
+        notifyMakers(message.key, { type: 'removed' });
         wakeAll(message.key, { type: 'released', failurePayload: '' });
       }
     },

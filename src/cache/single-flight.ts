@@ -18,7 +18,7 @@ type Flight<T> = {
   readonly result: Promise<T>;
   readonly cancel: AbortController;
   readonly joined: Joined;
-  /** The one in whose name it loads. */
+  /** The caller in whose name it loads. */
   readonly caller: string | undefined;
   /** When it began, as `performance.now()`. */
   readonly startedMs: number;
@@ -26,8 +26,8 @@ type Flight<T> = {
 };
 
 /**
- * Minimum milliseconds that a request must have left to run a query again that has just taken all of its time. Those that came at nearly the
- * same time as the first one would pay for it twice, and hardly get its rows.
+ * Minimum milliseconds that a request must have left to run a query again that has just run out of its first caller's time. With less, it
+ * would pay for the query twice, and most likely not get its rows either.
  */
 export const minLeftMs = 1000;
 
@@ -86,15 +86,15 @@ export function createSingleFlight<T>(): SingleFlight<T> {
   };
 }
 
-/** Whether a load failed for a reason of its first caller, which is no reason to refuse another one: then it is repeated. */
+/** Whether a load failed for a reason that concerns its first caller alone: then it is repeated for the others. */
 function isOfFirst(
   error: unknown,
   flight: Pick<Flight<unknown>, 'caller' | 'startedMs'>,
   { caller, joinedMs }: { readonly caller: string | undefined; readonly joinedMs: number },
 ): boolean {
   const { code } = toGatewayError(error);
-  // Its first caller has too many requests waiting.
+  // The first caller has too many requests waiting.
   if (code === 'too_many_requests') return flight.caller !== caller;
-  // Its time began with its first caller: this one has as much left as it came later (decision 108).
+  // The time began with the first caller: a later one has more of it left (decision 108).
   return code === 'deadline_exceeded' && joinedMs - flight.startedMs >= minLeftMs;
 }

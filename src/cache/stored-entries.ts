@@ -181,16 +181,16 @@ function createBatchedRead({ store, local }: StoredEntriesDeps): (key: CacheKey)
     // Runs once all requests that have arrived are parsed, so that one write sends all their keys to the store.
     batchScheduleFn: read => void setImmediate(read),
   });
-  const renewing = new Set<string>();
+  const bumping = new Set<string>();
   return key => loader.load(key);
 
-  /** Gives a group a new generation, once for all who have read that the store has lost it. */
-  function renew(group: string): void {
-    if (renewing.has(group)) return;
-    renewing.add(group);
-    const bump = (it: Store) => it.bumpGeneration(group);
-    void store.call('bumpGeneration', { remainingMs: store.budgetMs }, bump).finally(() => {
-      renewing.delete(group);
+  /** Gives a group a new generation, once for all reads that found that the store has lost it. */
+  function bump(group: string): void {
+    if (bumping.has(group)) return;
+    bumping.add(group);
+    const run = (it: Store) => it.bumpGeneration(group);
+    void store.call('bumpGeneration', { remainingMs: store.budgetMs }, run).finally(() => {
+      bumping.delete(group);
     });
   }
 
@@ -202,7 +202,7 @@ function createBatchedRead({ store, local }: StoredEntriesDeps): (key: CacheKey)
     const learn = local.generations.startRead();
     const answer = await store.call('read', budget, it => it.read(digests, groups));
     for (const [at, group] of groups.entries())
-      if (answer && !learn(group, answer.generations[at] ?? '')) renew(group);
+      if (answer && !learn(group, answer.generations[at] ?? '')) bump(group);
     const { remainingMs } = budget;
     const isKnown = answer !== undefined;
     return keys.map(({ digest }) => ({ isKnown, value: answer?.values[indexes.get(digest)!], remainingMs }));

@@ -21,7 +21,7 @@ const usage = `npm run import -- <source> <file>       load rows, while gateways
                                         logflare: a table of Logflare's in Postgres, as CSV
   --replace                             all earlier rows of the source go away
   --dry-run                             only check the rows
-  --rejects <file>                      where lines that are no rows go, as NDJSON with reasons
+  --rejects <file>                      where lines that are not rows go, as NDJSON with reasons
   --json                                print the outcome as JSON`;
 
 /** Maximum rejected lines that are shown. */

@@ -167,7 +167,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     async takeSources(sources) {
       const next = engineSettings({ ...options, sources });
       if (isDeepStrictEqual(next, settings)) return;
-      const { problems: found } = await pool.renew(next);
+      const { problems: found } = await pool.replace(next);
       const before = new Set(settings.sources.map(({ name }) => name));
       settings = next;
       for (const problem of found) {

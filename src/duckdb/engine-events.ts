@@ -12,5 +12,5 @@ export type EngineEvent =
   /** DuckDB refused a statement that our front-end printed: a bug. */
   | { readonly type: 'engine.bug'; readonly endpoint: string; readonly message: string };
 
-/** The sample rows were not extended up to now. */
+/** The sample rows were not extended to the present. */
 export type SampleEvent = { readonly type: 'sample.skipped'; readonly message: string };

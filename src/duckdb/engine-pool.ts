@@ -19,7 +19,7 @@ export type EnginePool = {
    * @returns the tables of the new process
    * @throws EngineGoneError if it can't start: the settings stay as they were
    */
-  renew(settings: EngineSettings): Promise<Catalog>;
+  replace(settings: EngineSettings): Promise<Catalog>;
   close(): Promise<void>;
 };
 
@@ -138,7 +138,7 @@ export function createEnginePool(options: PoolOptions): EnginePool {
       const any = [...living].find(child => !outdated.has(child));
       return any ? any.catalog : use(child => child.catalog);
     },
-    async renew(next) {
+    async replace(next) {
       const [before, old] = [settings, [...living]];
       settings = next;
       const child = start();

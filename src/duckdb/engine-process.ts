@@ -54,7 +54,7 @@ const writerTimeoutMs = 10_000;
 /** Name of the database in DuckDB; the instance itself is an empty one in memory. */
 const attachedName = 'data';
 
-/** One text for the names and types of all columns of the attached file, and the rows of its longest table. */
+/** SQL of a digest of the names and types of all columns of the attached file, and of the number of rows of its longest table. */
 const columnsSql = `SELECT md5(string_agg(concat_ws(' ', table_name, column_name, data_type), ',' ORDER BY table_name, column_index)),
   (SELECT max(estimated_size) FROM duckdb_tables() WHERE database_name = '${attachedName}')
   FROM duckdb_columns() WHERE database_name = '${attachedName}'`;

@@ -14,7 +14,7 @@ export type KeptMemoryOptions = {
    * for it.
    */
   readonly blockBytes: () => Promise<number>;
-  /** Has DuckDB's allocator give back to the system what is free, which takes milliseconds. */
+  /** Makes DuckDB's allocator return what is free to the system, which takes milliseconds. */
   readonly release: () => Promise<void>;
 };
 

@@ -69,7 +69,7 @@ export async function storeRows(
 /**
  * Finds the rows for which `storeRows` would fail.
  * @returns their positions, from 0
- * @throws SyntaxError if one is no JSON: it was torn, and is not to be left out as if it did not fit
+ * @throws SyntaxError if one is not JSON: it was torn, and must not be left out as if it did not fit
  */
 export async function findRefused(
   connection: DuckDBConnection,
@@ -88,8 +88,8 @@ export async function findRefused(
 }
 
 /**
- * SQL of the bound rows, each a record `r` with its place. They are bound as lines, for DuckDB reads these some at a time: of one list of records it has all
- * fields in memory at once, and takes three times as long for it.
+ * SQL of the bound rows, each a record `r` with its place. They are bound as lines because DuckDB reads these a few at a time; of a list of
+ * records it would have all fields in memory at once, and take three times as long.
  */
 function rowsSql({ columns }: Source): string {
   const structure = Object.fromEntries(listLayout(columns).map(({ name, type }) => [name, jsonType(type)]));

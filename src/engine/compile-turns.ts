@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { restAfter, takeTurns } from '../base/turns.ts';
+import { pauseAfter, takeTurns } from '../base/turns.ts';
 import type { RunOptions } from './engine.ts';
 import { createFairQueue } from './fair-queue.ts';
 
@@ -20,11 +20,11 @@ const queueOptions = { permits: 1, maxWaiting: 512, maxWaitingPerCaller: 128 };
 export function createCompileTurns(): CompileTurns {
   const queue = createFairQueue(queueOptions);
   const turns = takeTurns();
-  let restEndsMs = 0;
+  let pauseEndsMs = 0;
 
   async function inTurn<Result>(work: () => Result, signal: AbortSignal): Promise<Result> {
-    const restMs = restEndsMs - performance.now();
-    if (restMs > 0) await setTimeout(restMs);
+    const pauseMs = pauseEndsMs - performance.now();
+    if (pauseMs > 0) await setTimeout(pauseMs);
     while (turns.isOver()) await turns.next();
     signal.throwIfAborted();
     const startedMs = performance.now();
@@ -32,7 +32,7 @@ export function createCompileTurns(): CompileTurns {
       return work();
     } finally {
       const endMs = performance.now();
-      restEndsMs = endMs + restAfter(endMs - startedMs);
+      pauseEndsMs = endMs + pauseAfter(endMs - startedMs);
     }
   }
 

@@ -38,7 +38,7 @@ export function openRequestSpan(
 }
 
 /** Records on the span of a request how it was answered. */
-export function noteStatus(
+export function recordStatus(
   span: Span,
   requestId: string,
   status: number,

@@ -5,7 +5,7 @@ import { addCorsHeaders, type CorsPolicy } from './cors.ts';
 import type { HttpEvent } from './http-events.ts';
 import type { RequestFacts } from './request-context.ts';
 import { pathOf } from './request-context.ts';
-import { noteStatus } from './request-span.ts';
+import { recordStatus } from './request-span.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** A handler's response. */
@@ -160,7 +160,7 @@ export function reportAnswered(
   const { endpoint, cache, tokenId, rows, code } = facts;
   // Rounded to microseconds.
   const ms = Math.round((performance.now() - startedMs) * 1000) / 1000;
-  if (span) noteStatus(span, requestId, status, { endpoint, cache, tokenId, rows });
+  if (span) recordStatus(span, requestId, status, { endpoint, cache, tokenId, rows });
   emit({
     type: 'http.answered',
     requestId,

@@ -219,10 +219,10 @@ function isShortGraphql(request: IncomingMessage): boolean {
 /** The value of a Host header: a name, an IPv4 address or an IPv6 address in brackets, and perhaps a port (RFC 9110, section 7.2; RFC 3986, section 3.2). */
 const hostValue = /^(?:\[[\w.:~!$&'()*+,;=-]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 
-/** RFC 9112, section 3.2. Of two Host headers, or of one with two hosts in it, a proxy may go by the other one. */
+/** RFC 9112, section 3.2. Of two Host headers, or of one with two hosts in it, a proxy may use another one than we do. */
 function faultOfHost({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): string | undefined {
   if (headers.host === undefined) {
-    return httpVersionMinor > 0 ? 'The Host header is missing; HTTP/1.1 demands it' : undefined;
+    return httpVersionMinor > 0 ? 'The Host header is missing; HTTP/1.1 requires it' : undefined;
   }
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -88,7 +88,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   }
 
   server.on('connection', socket => {
-    // A connection that only waits for a stopped reader is given up, too.
+    // Connections whose clients have stopped reading make room, too.
     if (connections.add(socket) || (unread.endStopped() && connections.add(socket))) {
       handler.watch(socket);
       return;

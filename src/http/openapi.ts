@@ -7,7 +7,7 @@ import { formatNames, rowFormats } from '../formats/row-formats.ts';
 import { components } from './openapi-components.ts';
 
 /** The members of the document before the paths. */
-function headOf(endpoints: readonly EndpointDefinition[]): object {
+function beforePaths(endpoints: readonly EndpointDefinition[]): object {
   return {
     openapi: '3.1.0',
     info: {
@@ -40,7 +40,7 @@ export async function writeOpenApi(endpoints: readonly EndpointDefinition[]): Pr
     while (turns.isOver()) await turns.next();
   }
   const others = membersOf({ ...components, schemas: undefined });
-  return `{${membersOf(headOf(endpoints))},"paths":{${paths.join()}},"components":{${others},"schemas":{${schemas.join()}}}}`;
+  return `{${membersOf(beforePaths(endpoints))},"paths":{${paths.join()}},"components":{${others},"schemas":{${schemas.join()}}}}`;
 }
 
 /** The members of an object as JSON, without its braces. */

@@ -216,7 +216,7 @@ async function requireScopeOf(
   requireScope(await pipeline.tokens.authenticate(readCredentials(request.headers)), scope);
 }
 
-/** Tells a load balancer whether to send requests here: 503 if not. The reasons also name what is merely degraded. */
+/** Reports to a load balancer whether to send requests here: 503 if not. The reasons also name what is merely degraded. */
 function answerReady({ health, isStopping }: ServerDeps): HttpResponse {
   const { isReady, reasons, ...more } = health();
   if (isReady && !isStopping) return json({ status: 'ready', reasons, ...more });

@@ -26,7 +26,7 @@ export function rowsHeaders(answer: Answer, form: BodyForm): OutgoingHttpHeaders
 }
 
 /**
- * The headers that tell where an answer came from, and who may keep it for how long (contract 5.10).
+ * The headers that report where an answer came from, and who may keep it for how long (contract 5.10).
  * Source: RFC 9110 (ETag, Vary), RFC 9111 (Age, Cache-Control), RFC 5861 (stale-…), RFC 9211 (Cache-Status).
  */
 function cacheHeaders(answer: Answer, form: BodyForm): OutgoingHttpHeaders {
@@ -89,7 +89,7 @@ export function isNotModified(ifNoneMatch: string | undefined, tag: unknown): bo
   return ifNoneMatch.split(',').some(candidate => candidate.trim().replace(/^W\//, '') === tag);
 }
 
-/** The headers of a 304, which says nothing of a content that it does not have. */
+/** The headers of a 304: without those that describe a body, which it does not have. */
 export function withoutContent(headers: Readonly<OutgoingHttpHeaders>): OutgoingHttpHeaders {
   const {
     'content-type': _type,

@@ -81,7 +81,7 @@ export async function acceptRows({
   let [line, accepted, rejected, useless] = [0, 0, 0, 0];
   const countUseless = () => {
     if (++useless > maxUseless)
-      throw new TooManyUselessError(`has more than ${maxUseless} lines that are no rows`);
+      throw new TooManyUselessError(`has more than ${maxUseless} lines that are not rows`);
   };
   let block = startBlock(ignored, epochUnits);
   const flush = async () => {
@@ -139,7 +139,7 @@ function createReader({ load, columns }: Source): (line: string | ReadRow) => un
   const parse = parserFor({ columns });
   return line => {
     if (typeof line !== 'string') {
-      if (!line.row) throw new RowError(line.problem ?? 'is no row');
+      if (!line.row) throw new RowError(line.problem ?? 'is not a row');
       return load ? mapRow(load, line.row) : line.row;
     }
     if (!load) return parse(line);

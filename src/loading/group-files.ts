@@ -1,7 +1,7 @@
 import type { Source, SourceField } from '../endpoints/source.ts';
 import { type RowsFile, sourceOf } from './accepted-rows.ts';
 
-/** Maximum bytes of accepted files that are stored before the time of the turn is looked at, and of one transaction. */
+/** Maximum bytes of accepted files that are stored between two looks at the time of the turn, and in one transaction. */
 const sliceBytes = 4 * 1024 * 1024;
 
 /**
@@ -10,7 +10,7 @@ const sliceBytes = 4 * 1024 * 1024;
  */
 const maxFields = 100;
 
-/** Takes files in their order, some at a time: a turn that has no time for all of them is not one of the first sources only. */
+/** Takes files in their order, some at a time, so that a turn without time for all of them does not store the first sources only. */
 export function* sliceFiles(files: readonly RowsFile[], isAlone: boolean): Iterable<RowsFile[]> {
   let slice: RowsFile[] = [];
   let bytes = 0;

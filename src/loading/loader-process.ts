@@ -75,7 +75,7 @@ export type LoaderReport =
       readonly bodyFault?: BodyError['code'] | undefined;
     }
   /** The first `commands` commands are done. */
-  | { readonly type: 'at rest'; readonly commands: number }
+  | { readonly type: 'done'; readonly commands: number }
   | { readonly type: 'event'; readonly event: LoadingEvent };
 
 const settings: LoaderArguments = JSON.parse(process.argv[2] ?? '');
@@ -88,9 +88,10 @@ const emit = (event: LoadingEvent) => void report({ type: 'event', event });
 
 /**
  * Minimum pause between two turns, in milliseconds; after a long turn the pause is half as long as the turn. A turn costs 80 ms of processor
- * time even for a few rows, and 150 more where they belong to seven sources: a steady stream of rows is collected during pauses, but the first rows after a lull do not wait.
+ * time even for a few rows, and 150 more if they belong to seven sources: a steady stream of rows is collected during pauses, but the first
+ * rows after a lull do not wait.
  */
-const restMs = 800;
+const pauseMs = 800;
 /** Milliseconds of pause after a failed turn. */
 const retryMs = 1000;
 
@@ -106,7 +107,7 @@ let isRetaining = false;
 let hasNewSources = false;
 
 await removeUnfinished(folder, Date.now());
-// Saved now: the process ends by being killed, and could not save it then. Whoever strips types keeps ten megabytes for that.
+// Saved now, because the process ends by being killed. Without the cache, stripping types would take ten megabytes for as long as it lives.
 flushCompileCache();
 let [commands, working, nowMs] = [0, 0, 0];
 process.on('message', async (command: TimedCommand) => {
@@ -116,7 +117,7 @@ process.on('message', async (command: TimedCommand) => {
   working++;
   await act(command);
   await store();
-  if (--working === 0) report({ type: 'at rest', commands });
+  if (--working === 0) report({ type: 'done', commands });
 });
 // Safe at any moment: the next process repeats unfinished work.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
@@ -254,7 +255,7 @@ async function store(): Promise<void> {
         ...own,
       });
       if (goesOn) isAsked = true;
-      await delay(Math.max(restMs, (performance.now() - startedMs) / 2));
+      await delay(Math.max(pauseMs, (performance.now() - startedMs) / 2));
     } catch (error) {
       sample ??= own.sample;
       isRetaining ||= own.retains;

@@ -27,14 +27,14 @@ import type { LoadingEvent } from './loading-events.ts';
 export type Loader = {
   /**
    * Takes rows, each a line of JSON. They are on disk when this resolves, and are stored once; queries see them within two seconds.
-   * @param caller who sends, as far as fairness is concerned: the id of an access token. Default: one and the same
-   * @throws GatewayError `overloaded` if too many rows wait, `unavailable` if they can't be written, `invalid_body` if they can't be
-   * told apart; what the rows' stream throws
+   * @param caller the sender among whom places are shared fairly: the id of an access token. Default: all without one count as one
+   * @throws GatewayError `overloaded` if too many rows wait, `unavailable` if they can't be written, `invalid_body` for a body that can't be
+   * split into rows; what the rows' stream throws
    */
   load(source: string, rows: AsyncIterable<Buffer>, caller?: string): Promise<Acceptance>;
   /**
-   * Takes log events, whatever they look like, in the same way.
-   * @throws GatewayError as above, and `invalid_body` for a body that is no JSON
+   * Takes log events of any form in the same way.
+   * @throws GatewayError as above, and `invalid_body` for a body that is not JSON
    */
   loadEvents(source: string, events: EventsBody, caller?: string): Promise<EventsAcceptance>;
   /** Stores rows that other processes have accepted. */
@@ -170,7 +170,7 @@ const maxWaitingFiles = 20_000;
 /** The share of what may wait that is reserved for each caller. */
 const ownShare = 1 / 8;
 
-/** Makes the check that throws GatewayError `overloaded` if too many rows wait, and not few of them are of this sender. */
+/** Makes the check that throws GatewayError `overloaded` if too many rows wait, and this sender's own exceed a caller's share. */
 function createWaitingCheck(folder: string, maxBytes = 512 * 1024 * 1024): (sender: string) => Promise<void> {
   const listWaiting = createRowsList(folder);
   const isOver = (files: readonly RowsFile[], share: number) =>
@@ -198,8 +198,8 @@ const maxTaking = 32;
 const slowMs = 2000;
 
 /**
- * Lets `maxTaking` requests bring rows at the same time: one that sends byte by byte must not keep others from sending. A caller that brings none gets in
- * whatever others bring.
+ * Lets `maxTaking` requests send rows at the same time. If all places are taken, a request that has been sending for long makes way for a new
+ * one: clients that send byte by byte must not keep others from sending. A caller who sends nothing yet always gets a place.
  */
 function createPlaces() {
   const taken = new Set<Place>();
@@ -207,7 +207,7 @@ function createPlaces() {
   function makeRoom(): void {
     const latestMs = performance.now() - slowMs;
     const slow = [...taken].find(({ isReceived, startedMs }) => !isReceived && startedMs < latestMs);
-    if (!slow) throw new GatewayError('overloaded', 'Too many requests bring rows');
+    if (!slow) throw new GatewayError('overloaded', 'Too many requests are sending rows');
     taken.delete(slow);
     slow.reject(new GatewayError('overloaded', 'The rows came too slowly while others waited'));
   }
@@ -245,8 +245,8 @@ type LoaderChild = {
 };
 
 /**
- * The first three, and variables, bound the memory of the process: it makes much that is garbage a moment later. By the last one a pattern that takes lines
- * apart goes on in linear time where it has tried too often: strangers write the lines.
+ * The first three, and environment variables, bound the memory of the process, most of whose data is garbage a moment later. With the last
+ * one, V8 continues with an algorithm of linear time if a source's pattern backtracks too often in a line: strangers write the lines.
  */
 const execArgv = [
   '--optimize-for-size',
@@ -296,7 +296,7 @@ function startChild(
   child.on('message', (report: LoaderReport) => {
     idle.refresh();
     if (report.type === 'event') return emit(report.event);
-    if (report.type === 'at rest') {
+    if (report.type === 'done') {
       done = report.commands;
       return;
     }

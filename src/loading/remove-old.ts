@@ -25,7 +25,7 @@ export async function removeOld(
   const expired: string[] = [];
   for (const { time, files, ...source } of sources) {
     if (time === undefined || files) continue;
-    const size = upkeep.sizes.get(source.name) ?? { looked: new Map<string, number>() };
+    const size = upkeep.sizes.get(source.name) ?? { measured: new Map<string, number>() };
     upkeep.sizes.set(source.name, size);
     const remove = () => removeFrom(connection, { ...source, time, size }, nowMs);
     if (await upkeep.run('retention', source.name, isLast, remove)) expired.push(source.name);
@@ -34,8 +34,8 @@ export async function removeOld(
 }
 
 /**
- * Removes from the spare the rows that the current file has lost for the megabytes of their source. The same rows have another size in each file: if
- * each lost rows by its own size, some would come back whenever the other file becomes current.
+ * Removes from the spare the rows that the current file has lost because their source exceeded its megabytes. The same rows have another size
+ * in each file: if each lost rows by its own size, some would come back whenever the other file becomes current.
  */
 export async function removeLost(
   connection: DuckDBConnection,
@@ -111,19 +111,19 @@ async function beyondSize(connection: DuckDBConnection, sized: Sized): Promise<s
     sized.retentionMb * 1024 * 1024,
   ];
   const one = async (sql: string) => (await connection.runAndReadAll(sql)).getRows()[0]?.[0];
-  const { looked } = sized.size;
+  const { measured } = sized.size;
   const file = await fileOf(connection);
   // Checked first because it is far cheaper: all sources together take no more than this.
   const blockBytes = Number(await one(`SELECT block_size FROM ${ownFile}`));
   const used = Number(await one(`SELECT used_blocks FROM ${ownFile}`)) * blockBytes;
   if (used <= limit) return [];
   // The following statements read something of each segment. Removing rows shrinks the file.
-  const before = looked.get(file) ?? Number.NEGATIVE_INFINITY;
+  const before = measured.get(file) ?? Number.NEGATIVE_INFINITY;
   if (used < before + limit * lookShare) {
-    looked.set(file, Math.min(before, used));
+    measured.set(file, Math.min(before, used));
     return [];
   }
-  looked.set(file, used);
+  measured.set(file, used);
   // The function parses the name as SQL does.
   const segments = `pragma_storage_info(${quoteText(table)})`;
   const blocks = `SELECT unnest(list_append(additional_block_ids, block_id)) AS block FROM ${segments} WHERE persistent`;
@@ -144,7 +144,7 @@ async function beyondSize(connection: DuckDBConnection, sized: Sized): Promise<s
   if (!oldest) return [];
   const bound = `${quoteText(String(oldest))}::TIMESTAMPTZ`;
   // The other file still has these rows.
-  looked.clear();
+  measured.clear();
   sized.size.removed = { file, bound };
   return [bound];
 }

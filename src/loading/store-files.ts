@@ -49,8 +49,8 @@ class UnknownSourceError extends Error {}
 class OnlyInCurrentError extends Error {}
 
 /**
- * Stores files slice by slice until the time is over; always at least the first slice. What a transaction has stored goes into the file before the
- * next one begins: until then it takes several times as much memory, and it would all do so at the end of the turn.
+ * Stores files slice by slice until the time is over; always at least the first slice. What a transaction has stored is written into the file
+ * before the next one begins: until then it takes several times its size in memory, which would add up until the end of the turn.
  * @returns false if only a copy of the current file can bring the rows of one of them
  */
 export async function storeAll(target: Target, files: readonly RowsFile[], endMs: number): Promise<boolean> {

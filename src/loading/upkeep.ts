@@ -26,27 +26,27 @@ export type Upkeep = {
 /** What earlier turns found of a source that is kept by size. */
 export type SourceSize = {
   /** Bytes of a database file when the source in it was last measured, by the file's path. */
-  readonly looked: Map<string, number>;
+  readonly measured: Map<string, number>;
   /** The file from which rows were removed, and the time before which they were, as SQL; undefined once the other file has lost the same rows. */
   removed?: { readonly file: string; readonly bound: string } | undefined;
 };
 
 /** Milliseconds of that pause: each attempt reads again the rows on which it failed. */
-const restMs = 600_000;
+const pauseMs = 600_000;
 
 /** Makes the upkeep of a process that stores rows; it remembers which sources are pausing. */
 export function createUpkeep(emit: (event: LoadingEvent) => void): Upkeep {
-  const restsUntilMs = new Map<string, number>();
+  const pausedUntilMs = new Map<string, number>();
   return {
     sizes: new Map(),
     async run(task, source, isLast, act) {
       const key = `${task} ${source}`;
-      if (performance.now() < (restsUntilMs.get(key) ?? 0)) return undefined;
+      if (performance.now() < (pausedUntilMs.get(key) ?? 0)) return undefined;
       try {
         return await act();
       } catch (error) {
         if (isLackOfMemory(error) && !isLast) throw error;
-        restsUntilMs.set(key, performance.now() + restMs);
+        pausedUntilMs.set(key, performance.now() + pauseMs);
         // The other lines show the statement.
         const [message = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
         emit({ type: 'upkeep.failed', source, task, message });

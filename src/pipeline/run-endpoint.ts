@@ -47,7 +47,7 @@ export type Answer = {
   /** The rows as the query returned them, or the cache entry, by whose identity `repeatAnswers` recognises them. */
   readonly rows: Rendered | Entry;
   readonly cache: { readonly state: CacheState; readonly ageSeconds: number };
-  /** Whether rows were loaded since its query began: nobody may keep it as fresh. */
+  /** Whether rows were loaded since its query began: no cache may keep it as fresh. */
   readonly isOutdated: boolean;
   /** The cost of the query that this answer waited for; absent if it came from the cache. */
   readonly receipt: Receipt | undefined;
@@ -128,7 +128,10 @@ export function areRepeatable(deps: PipelineDeps, answers: readonly Answer[]): b
   });
 }
 
-/** Asks the store whether the entries of answers that `areRepeatable` are still current and fresh. */
+/**
+ * Asks the store whether the entries of answers are still current and fresh.
+ * @param answers for which `areRepeatable` is true
+ */
 export async function confirmAnswers({ cache }: PipelineDeps, answers: readonly Answer[]): Promise<boolean> {
   const all = answers.map(({ plan, rows }) => 'version' in rows && cache.confirm(plan.cacheRequest, rows));
   return (all.length === 1 ? [await all[0]] : await Promise.all(all)).every(Boolean);

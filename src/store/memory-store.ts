@@ -125,7 +125,7 @@ function pack(value: Buffer): Packed {
   const version = value.toString('latin1', 0, versionBytes);
   const plain = value.subarray(versionBytes);
   if (value.length >= compressed.minBytes && value.length <= compressed.maxBytes) {
-    // Told the length, it takes memory for no more than that.
+    // Given the length, it allocates no more than that.
     const rest = zstdCompressSync(plain, { ...compression, pledgedSrcSize: plain.length });
     if (rest.length < plain.length) return { version, rest: ownMemory(rest), isCompressed: true };
   }

@@ -5,10 +5,10 @@ import {
   createPermits,
   createSharedTurns,
   type JoinedCallers,
-  restAfter,
+  pauseAfter,
   takeTurns,
 } from '../../src/base/turns.ts';
-import { heavyTurns } from '../support/rests.ts';
+import { heavyTurns } from '../support/heavy-turns.ts';
 
 test('each has a turn of the event loop for itself, in the order of the calls', async () => {
   const ownTurn = createOwnTurns();
@@ -81,11 +81,11 @@ test('contract 11.1: half of the time is for others, however long each turn take
   const ownTurn = createOwnTurns();
   const turns = heavyTurns();
   await Promise.all(Array.from({ length: 6 }, () => ownTurn('a').then(turns.hold)));
-  turns.expectRests(6);
-  expect([1, 8, 9, 40, 100, 5000].map(restAfter)).toEqual([0, 0, 9, 40, 100, 100]);
+  turns.expectPauses(6);
+  expect([1, 8, 9, 40, 100, 5000].map(pauseAfter)).toEqual([0, 0, 9, 40, 100, 100]);
 });
 
-test('contract 11.1: work in slices rests between two of them where that is asked for', async () => {
+test('contract 11.1: work in slices pauses between two of them if asked to', async () => {
   const turns = takeTurns(1000, 30);
   expect(turns.isOver()).toBe(false);
   const startedMs = performance.now();

@@ -222,7 +222,7 @@ test('with other settings queries run in new processes, and one that runs alread
   const begun = Promise.withResolvers<number>();
   const running = run(endless, leaving.signal, 10_000, begun.resolve);
   const old = await begun.promise;
-  const catalog = await pool.renew({ ...settings, sources });
+  const catalog = await pool.replace({ ...settings, sources });
   expect([catalog.tables.map(({ name }) => name), catalog.problems.map(({ source }) => source)]).toEqual([
     ['numbers'],
     ['gone'],
@@ -240,7 +240,7 @@ test('processes that can not start with other settings change nothing', async ()
   const { pool, settings, run } = await openPool();
   await run(answer);
   const [pid] = pool.pids;
-  await expect(pool.renew({ ...settings, macros: ['nonsense'] })).rejects.toThrow(EngineGoneError);
+  await expect(pool.replace({ ...settings, macros: ['nonsense'] })).rejects.toThrow(EngineGoneError);
   expect(await run(answer)).toBe('[42]');
   expect(pool.pids).toEqual([pid]);
 });

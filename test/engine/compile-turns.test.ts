@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createCompileTurns } from '../../src/engine/compile-turns.ts';
-import { heavyTurns } from '../support/rests.ts';
+import { heavyTurns } from '../support/heavy-turns.ts';
 
 /** Holds the event loop, as a long text does in the front-end. */
 function work(ms: number): void {
@@ -60,10 +60,10 @@ test('contract 11.1: half of the time is for others, whatever is sent to the fro
   const inTurn = createCompileTurns();
   const turns = heavyTurns();
   await Promise.all(Array.from({ length: 6 }, () => inTurn(turns.hold, { signal, caller: 'one' })));
-  turns.expectRests(6);
+  turns.expectPauses(6);
 });
 
-test('who leaves while the front-end rests has nothing compiled', async () => {
+test('nothing is compiled for a caller who leaves while the front-end pauses', async () => {
   const inTurn = createCompileTurns();
   const leaving = new AbortController();
   const first = inTurn(() => work(40), { signal, caller: 'one' });

@@ -198,12 +198,12 @@ test.each([
   [
     'nothing but line ends',
     '\n'.repeat(1_000_000),
-    'The request body has more than 100000 lines that are no rows',
+    'The request body has more than 100000 lines that are not rows',
   ],
   [
-    'lines that are no rows',
+    'lines that are not rows',
     '{}\n'.repeat(100_001),
-    'The request body has more than 100000 lines that are no rows',
+    'The request body has more than 100000 lines that are not rows',
   ],
 ])('contract 11.3: %s is a 400, for all of it', async (_what, line, message) => {
   const answer = await post('shop.hostile', [{ order_id: 4, state: 'lost' }, line]);

@@ -407,7 +407,7 @@ test('senders that send byte by byte make way for one that comes when all places
   );
   // A body that fails at once says that it was read.
   const failing = { body: dripping(broken.promise), encoding: undefined };
-  await expect(loader.loadEvents(source.name, failing)).rejects.toThrow('Too many requests bring rows');
+  await expect(loader.loadEvents(source.name, failing)).rejects.toThrow('Too many requests are sending rows');
   // Whoever brings nothing yet gets in.
   const event = { body: dripping(Promise.resolve(Buffer.from('{}]'))), encoding: undefined };
   expect(await loader.loadEvents(source.name, event, 'another token')).toMatchObject({ events: 1 });

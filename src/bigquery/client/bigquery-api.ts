@@ -68,7 +68,7 @@ export type BigQueryApi = Pick<BigQueryClient, 'close'> & {
  * Milliseconds of reading pages, and of the pause that follows: three quarters of the time are left for other requests. A small query
  * takes some seven turns of the event loop; without the pause each of them would include a slice.
  */
-const reading = { sliceMs: 4, restMs: 12 };
+const reading = { sliceMs: 4, pauseMs: 12 };
 
 /** Reasons of a failed job that a failed request can also have, with our own names for the job's: repeating the request would only find the same job. */
 export const endedReasons: Readonly<Record<string, string>> = {
@@ -81,7 +81,7 @@ export const endedReasons: Readonly<Record<string, string>> = {
 export function createBigQueryApi(options: BigQueryApiOptions): BigQueryApi {
   const { project, location, endpoint } = options;
   const { call, stream, close } = openClient(options);
-  const turns = takeTurns(reading.sliceMs, reading.restMs);
+  const turns = takeTurns(reading.sliceMs, reading.pauseMs);
   const inRegion = (job: JobReference) => ({ location: job.location ?? location });
   const pathOf = (room: string, { jobId }: JobReference) => `${room}/${encodeURIComponent(jobId)}`;
   const getJob = (job: JobReference, signal: AbortSignal) =>

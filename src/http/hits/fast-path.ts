@@ -70,7 +70,7 @@ type Remembered = {
   /** The request's path, without query string. */
   readonly path: string;
   readonly origin: string | undefined;
-  /** The headers from which the heads were rendered. */
+  /** The headers from which `head` and `unmodifiedHead` were rendered. */
   headers: Readonly<OutgoingHttpHeaders> | undefined;
   head: string;
   /** The head of a 304; absent until one is needed. */

@@ -226,15 +226,15 @@ function parseBytes(parser: Parser, parsed: Parsed, bytes: Buffer): void {
   if (isStart && parsed.awaited === 0 && size <= maxRequestBytes) parsed.whole = bytes;
 }
 
-/** Bytes that the parser gets at once if they have no end of a known place: a body of thousands of small chunks is refused before it has parsed the rest. */
+/** Maximum bytes for the parser at once if their request's end is not known: a body of thousands of small chunks is refused before its rest is parsed. */
 const maxPieceBytes = 16 * 1024;
 
-/** Calls of the parser within one request after which other connections are next: blank lines in a body without a length are taken for ends of heads. */
+/** Calls of the parser for one request after which other connections get a turn: in a body of unknown length each blank line looks like the end of a head. */
 const maxCalls = 64;
 
 /**
- * Passes bytes to the parser request by request: there may be thousands in them. Requests after a refused one are not answered, and if
- * other connections wait, they are next.
+ * Passes bytes to the parser request by request: they may hold thousands. Requests after a refused one are not answered. Other connections
+ * that wait get a turn between two requests.
  * @param awaited bytes of the current request with which they begin; NaN if that is unknown
  * @returns false if some bytes were dropped, or wait
  */

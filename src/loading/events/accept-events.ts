@@ -95,9 +95,9 @@ function startLearning({ databasePath, source, nowMs, pace }: AcceptOptions) {
   const { [source.name]: known = {}, [largeOf(source.name)]: large = {} } = readLearned(databasePath);
   const waiting = pace?.waiting(source.name);
   const wanted = waiting ? mergeFields(known, waiting) : known;
-  const isResting = pace?.mayLearn(source.name) === false;
-  const fields = growFields(source, isResting ? known : wanted, { isResting, large });
-  const later = isResting ? growFields(source, wanted, { large }) : undefined;
+  const isPaused = pace?.mayLearn(source.name) === false;
+  const fields = growFields(source, isPaused ? known : wanted, { isPaused, large });
+  const later = isPaused ? growFields(source, wanted, { large }) : undefined;
   const convert =
     later && createConverter({ source, fields: later, nowMs, severalElements: new Set<string>() });
   return {
@@ -106,7 +106,7 @@ function startLearning({ databasePath, source, nowMs, pace }: AcceptOptions) {
     postpone: (text: string) => void convert?.(text),
     /** @returns false if the fields are no longer those with which the events were converted */
     async end(): Promise<boolean> {
-      const growth = fields.takeGrowth() ?? (isResting ? undefined : waiting);
+      const growth = fields.takeGrowth() ?? (isPaused ? undefined : waiting);
       const moreLarge = fields.takeLarge();
       if (moreLarge) {
         const learned = await learn(databasePath, largeOf(source.name), moreLarge);
@@ -123,7 +123,7 @@ function startLearning({ databasePath, source, nowMs, pace }: AcceptOptions) {
       }
       const postponed = later?.takeGrowth();
       if (postponed) pace?.postpone(source.name, postponed);
-      else if (!isResting) pace?.clear(source.name);
+      else if (!isPaused) pace?.clear(source.name);
       return true;
     },
   };

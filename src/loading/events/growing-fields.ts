@@ -51,13 +51,13 @@ type DeclaredFields = Pick<Source, 'columns' | 'time' | 'project'>;
 /**
  * @param source as declared
  * @param learned its fields learned so far
- * @param options `isResting`: whether no field of a record is learned, nor changes its type: only columns are. Default false;
+ * @param options `isPaused`: whether no field of a record is learned, nor changes its type: only columns are. Default false;
  * `large`: learned integers that stay INT64, as `takeLarge` gave them. Default: none
  */
 export function growFields(
   source: DeclaredFields,
   learned: SourceFields,
-  { isResting = false, large = {} }: { readonly isResting?: boolean; readonly large?: SourceFields } = {},
+  { isPaused = false, large = {} }: { readonly isPaused?: boolean; readonly large?: SourceFields } = {},
 ): GrowingFields {
   let [count, hasGrown] = [0, false];
   const whole = createWholeFields(large);
@@ -115,7 +115,7 @@ export function growFields(
       const other = record.fields.get(name.toLowerCase());
       if (other) return widened(other, record, value);
       const isFull = count + weightOf(field) > learningLimits.fields;
-      if (isFull || (isResting && record.depth > 1)) return undefined;
+      if (isFull || (isPaused && record.depth > 1)) return undefined;
       return widened(learn(record, name, field), record, value);
     },
     addColumn: name => void (root.fields.has(name) || learn(root, name, 'STRING')),
@@ -128,13 +128,13 @@ export function growFields(
   };
 
   /**
-   * Integers that were learned become numbers with the first fraction. Those of which one was too large for a FLOAT64 stay: the ones that are stored
-   * would be rounded.
+   * A field that was learned as INT64 becomes FLOAT64 with the first fraction, unless one of its values was too large for a FLOAT64: stored
+   * values would be rounded.
    */
   function widened(known: GrowingField, record: GrowingRecord, value: unknown): GrowingField {
     if (!known.isLearned || known.field !== 'INT64') return known;
     const staysWhole = whole.notice(record.path + known.name.toLowerCase(), value);
-    if (isResting || staysWhole || !hasFraction(value)) return known;
+    if (isPaused || staysWhole || !hasFraction(value)) return known;
     known.field = 'FLOAT64';
     record.learned[known.name] = 'FLOAT64';
     hasGrown = true;

@@ -21,22 +21,22 @@ export type LearningPace = {
 };
 
 /** The pause is this many times as long as the rewriting; there is none after less than a second. */
-const restFactor = 20;
+const pauseFactor = 20;
 const freeMs = 1000;
 
 /** Makes the pace of a process that accepts events; it is not shared with other processes. */
 export function createLearningPace(now: () => number = () => performance.now()): LearningPace {
-  const restsUntilMs = new Map<string, number>();
+  const pausedUntilMs = new Map<string, number>();
   const postponed = new Map<string, SourceFields>();
   return {
-    mayLearn: source => now() >= (restsUntilMs.get(source) ?? 0),
+    mayLearn: source => now() >= (pausedUntilMs.get(source) ?? 0),
     waiting: source => postponed.get(source),
     postpone(source, fields) {
       postponed.set(source, mergeFields(postponed.get(source) ?? {}, fields));
     },
     clear: source => void postponed.delete(source),
     rewritten(source, ms) {
-      if (ms >= freeMs) restsUntilMs.set(source, now() + restFactor * ms);
+      if (ms >= freeMs) pausedUntilMs.set(source, now() + pauseFactor * ms);
     },
   };
 }

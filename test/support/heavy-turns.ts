@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { restAfter } from '../../src/base/turns.ts';
+import { pauseAfter } from '../../src/base/turns.ts';
 
 /** Turns of the event loop that hold it one after another, for at least 40 ms each, and when each did. */
 export function heavyTurns() {
@@ -10,13 +10,13 @@ export function heavyTurns() {
       while (performance.now() - startedMs < 40);
       turns.push({ startedMs, endedMs: performance.now() });
     },
-    /** Holds the rests against what each turn really took: on a machine that stands still that is as long as it likes. */
-    expectRests(count: number): void {
+    /** Compares the pauses with the time that each turn really took: on a machine that stands still that may be any time. */
+    expectPauses(count: number): void {
       expect(turns).toHaveLength(count);
       turns.slice(1).forEach(({ startedMs }, n) => {
         const before = turns[n]!;
         // Timers count whole milliseconds and may fire early by a part of one.
-        const leastMs = restAfter(before.endedMs - before.startedMs) - 2;
+        const leastMs = pauseAfter(before.endedMs - before.startedMs) - 2;
         expect(startedMs - before.endedMs).toBeGreaterThanOrEqual(leastMs);
       });
     },
