@@ -115,11 +115,8 @@ function bindAround(
   if (!mayName || ![...clauses, ...order].some(hasSubquery)) return undefined;
   // Windows see the rows that HAVING keeps.
   if (select.having && (select.qualify || items.some(({ value }) => holdsAnalytic(value)))) return undefined;
-  const relation = nextRelation(context, select);
-  const { keyOf } = context.statement;
-  const moved = outputColumns(relation, columns).map(({ value }, i) => ({ ...items[i]!, value }));
-  const places = new Map(items.map((item, i) => [keyOf(item.value), moved[i]?.value] as const).toReversed());
-  const scope = onlySelected(context.scope, value => places.get(keyOf(value)));
+  const { relation, moved, columnOf } = moveOut(context, select, { items, columns });
+  const scope = onlySelected(context.scope, columnOf);
   const inside: BindContext = {
     ...context,
     scope,
@@ -316,13 +313,10 @@ function orderedDistinct(
   },
 ): BoundSelectResult {
   const { body, columns } = selected;
-  const relation = nextRelation(context, select);
-  const { keyOf } = context.statement;
-  const moved = outputColumns(relation, columns).map(({ value }, i) => ({ ...items[i]!, value }));
-  const places = new Map(items.map((item, i) => [keyOf(item.value), moved[i]?.value] as const).toReversed());
+  const { relation, moved, columnOf } = moveOut(context, select, { items, columns });
   const inside: BindContext = {
     ...context,
-    scope: onlySelected(context.scope, value => (select.as ? undefined : places.get(keyOf(value)))),
+    scope: onlySelected(context.scope, value => (select.as ? undefined : columnOf(value))),
     aggregatesRefusedIn: 'ORDER BY clause after SELECT DISTINCT',
   };
   const orderBy = order.map(item => {
@@ -341,4 +335,18 @@ function orderedDistinct(
     columns,
     orderBy,
   };
+}
+
+/** Makes the list of a SELECT a relation for a query around it: its items as columns, and the column for an expression of the list. */
+function moveOut(
+  context: BindContext,
+  select: Select,
+  { items, columns }: { readonly items: readonly SelectedItem[]; readonly columns: readonly OutputColumn[] },
+) {
+  const relation = nextRelation(context, select);
+  const { keyOf } = context.statement;
+  const moved = outputColumns(relation, columns).map(({ value }, i) => ({ ...items[i]!, value }));
+  // Of equal items the first one counts.
+  const byKey = new Map(items.map((item, i) => [keyOf(item.value), moved[i]?.value] as const).toReversed());
+  return { relation, moved, columnOf: (value: BoundExpression) => byKey.get(keyOf(value)) };
 }

@@ -8,7 +8,7 @@ import { sameType } from '../tree/types.ts';
 import { holdsAggregate } from '../tree/walk-bound-tree.ts';
 import { holdsQuery } from './print-let.ts';
 import { isPresent } from './print-storage.ts';
-import { aliasesIn, type Printer, placeKey } from './printer.ts';
+import { aliasesIn, columnKey, type Printer } from './printer.ts';
 
 /**
  * Prints the terms of a condition. NULL counts as false here, which makes EXISTS over an array a plain predicate that DuckDB pushes into
@@ -89,7 +89,7 @@ type Unnest = Extract<BoundFrom, { kind: 'unnest' }>;
 
 function existsInSingle(printer: Printer, from: Unnest, where: BoundExpression | undefined): string {
   const array = printer.expression(printer, from.array);
-  printer.places.set(placeKey(from.relation, 0), array);
+  printer.references.set(columnKey(from.relation, 0), array);
   const tests = impliedPresence(from, where).has(from.relation) ? [] : [isPresent(array, from.array.type)];
   const parts = [...tests, ...(where ? printConjuncts(printer, where) : [])];
   return `(${parts.join(' and ')})`;
@@ -103,7 +103,7 @@ function existsInList(
   const array = printer.expression(printer, from.array);
   if (!where) return `(len(${array}) > 0)`;
   const element = printer.newAlias();
-  printer.places.set(placeKey(from.relation, 0), element);
+  printer.references.set(columnKey(from.relation, 0), element);
   const test = printConjuncts(printer, where).join(' and ');
   const others = [...aliasesIn(test)].filter(alias => alias !== element);
   // If something next to a lambda belongs to the enclosing query, DuckDB resolves all names in the lambda there.

@@ -61,7 +61,7 @@ function printStatement(query: BoundQuery, options: PrintOptions, jsonReads: Jso
     return [...aliasesIn(sql)].flatMap(alias => depths.get(alias) ?? []);
   };
   const printer: Printer = {
-    places: new Map(),
+    references: new Map(),
     groupedValues: new Map(),
     impliedRelations: new Set(),
     usedSubsets: new Map(),

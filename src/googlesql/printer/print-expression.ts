@@ -14,7 +14,7 @@ import { printJsonNumber, printJsonValue } from './print-json-value.ts';
 import { deeper, printLet, printOnce, subqueryDepth } from './print-let.ts';
 import { printContains, printSqlText } from './print-sql-text.ts';
 import { isPresent } from './print-storage.ts';
-import { type Printer, placeKey } from './printer.ts';
+import { columnKey, type Printer } from './printer.ts';
 import { fillTemplate, isNumbered } from './templates.ts';
 
 /** Prints one bound expression. */
@@ -37,7 +37,7 @@ const printers: { readonly [Kind in BoundExpression['kind']]: Print<Kind> } = {
   null: (_, { type }) => (type.kind === 'NULL' ? 'null' : `cast(null as ${duckDbType(type)})`),
   parameter: (printer, { name, type }) => printParameter(printer.parameter(name), type),
   now: printer => `cast(${printer.now()} as timestamptz)`,
-  column: ({ places }, { relation, index }) => places.get(placeKey(relation, index))!,
+  column: ({ references }, { relation, index }) => references.get(columnKey(relation, index))!,
   field: (printer, { of, name }) => `(${printExpression(printer, of)}).${quoteName(name)}`,
   struct: printStruct,
   array: printArray,
@@ -79,7 +79,7 @@ function mustLift(printer: Printer, expression: BoundExpression): boolean {
     case 'named':
       return !printer.let?.names.has(expression.value);
     case 'column':
-      return isLifted(printer, printer.places.get(placeKey(expression.relation, expression.index))!);
+      return isLifted(printer, printer.references.get(columnKey(expression.relation, expression.index))!);
     default:
       return false;
   }

@@ -2,7 +2,7 @@ import type { BoundExpression, BoundFrom } from '../tree/bound-tree.ts';
 import { quoteName } from '../tree/quote-text.ts';
 import { onlyOnWarehouse, startOfText } from '../tree/sql-error.ts';
 import { isPresent } from './print-storage.ts';
-import { aliasesIn, type Printer, placeKey, subsetName } from './printer.ts';
+import { aliasesIn, columnKey, type Printer, subsetName } from './printer.ts';
 import { type Lateral, lateralOf, lateralUnnestOf, unionOf } from './rewrite-joins.ts';
 
 /** A printed FROM clause: its text, undefined for an array that needs no scan; the conditions on its rows; the columns of its relations. */
@@ -66,8 +66,8 @@ function printSource(
 ): PrintedFrom {
   const alias = printer.newAlias();
   const keys = columns.map((column, index) => {
-    const key = placeKey(relation, index);
-    printer.places.set(key, `${alias}.${column}`);
+    const key = columnKey(relation, index);
+    printer.references.set(key, `${alias}.${column}`);
     return key;
   });
   return { sql: printer.jsonReads.source(sql, alias), filters: [], keys: [keys] };
@@ -128,8 +128,8 @@ function printRows(
   const inside = { ...printer, impliedRelations: new Set(printer.impliedRelations) };
   const sql = printer.query(inside, query, { keepsOrder: false });
   const alias = printer.newAlias();
-  const keys = columns.map(({ relation, index }) => placeKey(relation, index));
-  for (const [i, key] of keys.entries()) printer.places.set(key, `${alias}.c${i}`);
+  const keys = columns.map(({ relation, index }) => columnKey(relation, index));
+  for (const [i, key] of keys.entries()) printer.references.set(key, `${alias}.c${i}`);
   return { sql: `(${sql}) as ${alias}`, keys };
 }
 
@@ -147,7 +147,7 @@ function printOuterOn(
     const aliases = sides.map(({ keys }) => {
       const columns = keys.flat();
       printer.count(columns.length);
-      const all = new Set(columns.flatMap(key => [...aliasesIn(printer.places.get(key)!)]));
+      const all = new Set(columns.flatMap(key => [...aliasesIn(printer.references.get(key)!)]));
       return [...all].filter(alias => !printer.readsOuterQuery(alias));
     });
     const sideOf = (text: string): number => {
@@ -194,7 +194,7 @@ function printOn(
 /** Identifies a value across printings, which may create columns and the nodes around a query again. */
 function identityOf(value: BoundExpression): unknown {
   if (value.kind === 'subquery' || value.kind === 'inQuery') return value.query;
-  return value.kind === 'column' ? placeKey(value.relation, value.index) : value;
+  return value.kind === 'column' ? columnKey(value.relation, value.index) : value;
 }
 
 /**
@@ -213,16 +213,16 @@ function printUnnest(printer: Printer, from: Unnest): PrintedFrom {
 }
 
 function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array: string): PrintedFrom {
-  const keys = [placeKey(from.relation, 0), placeKey(from.relation, 1)] as const;
+  const keys = [columnKey(from.relation, 0), columnKey(from.relation, 1)] as const;
   const present = isPresent(array, from.array.type);
-  printer.places.set(keys[0], array);
-  printer.places.set(keys[1], `(case when ${present} then cast(0 as bigint) end)`);
+  printer.references.set(keys[0], array);
+  printer.references.set(keys[1], `(case when ${present} then cast(0 as bigint) end)`);
   const on = from.on && printer.expression(printer, from.on);
   if (on && from.outer) {
     // The element's text is repeated wherever it is named, so nested conditions would multiply.
     if (on.length + array.length > maxElementLength) throw new RangeError('Array element too large');
-    printer.places.set(keys[0], `(case when ${on} then ${array} end)`);
-    printer.places.set(keys[1], `(case when ${present} and ${on} then cast(0 as bigint) end)`);
+    printer.references.set(keys[0], `(case when ${on} then ${array} end)`);
+    printer.references.set(keys[1], `(case when ${present} and ${on} then cast(0 as bigint) end)`);
   }
   const tests = printer.impliedRelations.has(from.relation) ? [] : [present];
   const filters = from.outer ? input.filters : [...input.filters, ...tests, ...(on ? [on] : [])];
@@ -230,8 +230,8 @@ function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array
 }
 
 function listElements(printer: Printer, from: Unnest, given: PrintedFrom, text: string): PrintedFrom {
-  const value = placeKey(from.relation, 0);
-  const offset = placeKey(from.relation, 1);
+  const value = columnKey(from.relation, 0);
+  const offset = columnKey(from.relation, 1);
   const isReadTwice = from.withOffset || (from.outer && from.on);
   let [scan, array] = isReadTwice ? nameTexts(printer, given, text) : ([given, text] as const);
   let offsets = `range(len(${array}))`;
@@ -239,15 +239,15 @@ function listElements(printer: Printer, from: Unnest, given: PrintedFrom, text: 
   if (from.outer && from.on) {
     const position = printer.newAlias();
     const elementAt = (list: string) => `list_extract(${list}, ${position} + 1)`;
-    printer.places.set(value, elementAt(array));
-    printer.places.set(offset, position);
+    printer.references.set(value, elementAt(array));
+    printer.references.set(offset, position);
     const on = printOn(printer, from.on, texts => {
       if (texts.some(lifted => aliasesIn(lifted).has(position)))
         throw onlyOnWarehouse('LEFT JOIN UNNEST with a subquery of the element in its ON', startOfText);
       const [wider, list, ...names] = nameTexts(printer, scan, array, ...texts);
       [scan, array] = [wider, list];
       offsets = `range(len(${array}))`;
-      printer.places.set(value, elementAt(array));
+      printer.references.set(value, elementAt(array));
       return new Map(texts.map((lifted, i) => [lifted, names[i]!]));
     });
     const filtered = `list_filter(${offsets}, lambda ${position}: ${on})`;
@@ -276,7 +276,7 @@ function nameTexts<Texts extends string[]>(
 ): [PrintedFrom, ...Texts] {
   const lists = texts.map(sql => ({ key: printer.newAlias(), sql }));
   const scan = closedFrom(printer, input, lists);
-  const names = lists.map(({ key }) => printer.places.get(key)!) as Texts; // as many as texts
+  const names = lists.map(({ key }) => printer.references.get(key)!) as Texts; // as many as texts
   return [{ ...scan, keys: input.keys }, ...names];
 }
 
@@ -287,14 +287,14 @@ export function closedFrom(
   added: readonly { key: string; sql: string }[] = [],
 ): PrintedFrom {
   const alias = printer.newAlias();
-  const kept = input.keys.flat().map(key => ({ key, sql: printer.places.get(key)! }));
+  const kept = input.keys.flat().map(key => ({ key, sql: printer.references.get(key)! }));
   const columns = [...kept, ...added];
   // In a chain of UNNESTs, each derived table repeats all columns before it.
   printer.count(columns.length);
   const list = columns.map(({ sql }, i) => `${sql} as c${i}`).join(', ') || '1';
   const source = input.sql ? ` from ${input.sql}` : '';
   const where = input.filters.length > 0 ? ` where ${input.filters.join(' and ')}` : '';
-  for (const [i, { key }] of columns.entries()) printer.places.set(key, `${alias}.c${i}`);
+  for (const [i, { key }] of columns.entries()) printer.references.set(key, `${alias}.c${i}`);
   const keys = columns.map(column => column.key);
   return {
     sql: printer.jsonReads.source(`(select ${list}${source}${where})`, alias),

@@ -2,7 +2,7 @@ import { countMentions } from '../functions/duckdb-macros.ts';
 import type { BoundExpression } from '../tree/bound-tree.ts';
 import { isFolded, isPlainConstant, isRepeatable } from '../tree/let-in.ts';
 import { childrenOf } from '../tree/walk-bound-tree.ts';
-import { type Printer, placeKey } from './printer.ts';
+import { columnKey, type Printer } from './printer.ts';
 import { rememberedByTemplate } from './templates.ts';
 
 /** Maximum depth of nested lambdas. On a busy machine DuckDB took 50 to 470 ms to plan this many, and up to 4 s for 150. */
@@ -101,7 +101,7 @@ export function printOnce(
 /** Whether a value can't stand in the lambda of a template: it contains a query, an aggregate or a column of an enclosing query. */
 function needsName(printer: Printer, value: BoundExpression): boolean {
   const { holdsQuery, columns } = contentOf(value);
-  return holdsQuery || columns.values().some(key => printer.readsOuterQuery(printer.places.get(key)!));
+  return holdsQuery || columns.values().some(key => printer.readsOuterQuery(printer.references.get(key)!));
 }
 
 /** Whether a query or an aggregate is in a value, or in what it names. */
@@ -121,7 +121,10 @@ function contentOf(value: BoundExpression): Content {
 
 function contentOfParts(value: BoundExpression): Content {
   if (value.kind === 'column')
-    return { holdsQuery: false, columns: new Map([[value.relation, placeKey(value.relation, value.index)]]) };
+    return {
+      holdsQuery: false,
+      columns: new Map([[value.relation, columnKey(value.relation, value.index)]]),
+    };
   const parts = (value.kind === 'named' ? [value.value] : childrenOf(value)).map(contentOf);
   const holdsQuery =
     ['aggregate', 'subquery', 'inQuery'].includes(value.kind) || parts.some(part => part.holdsQuery);

@@ -26,7 +26,7 @@ import { asCondition, conjunctsOf, printConjuncts } from './print-condition.ts';
 import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
 import { amongFirst, printOrderTerm } from './print-order.ts';
 import { convertStorage } from './print-storage.ts';
-import { type OwnRow, type Printer, placeKey, subsetName } from './printer.ts';
+import { columnKey, type OwnRow, type Printer, subsetName } from './printer.ts';
 
 /**
  * Prints a query with columns `c0`, `c1` … In SQL an ORDER BY without LIMIT has no meaning inside another query: it is left out, which
@@ -49,7 +49,7 @@ export function printQuery(outer: Printer, query: BoundQuery, options: { keepsOr
     ({ by }) => typeof by === 'number' || (by.kind !== 'literal' && by.kind !== 'null'),
   );
   const order = terms.map(item => printQueryOrder(printer, item, query, isWrapped)).join(', ');
-  for (const [key, sql] of moved) printer.places.set(key, sql);
+  for (const [key, sql] of moved) printer.references.set(key, sql);
   const slice = [
     order && (options.keepsOrder || isSliced) ? ` order by ${order}` : '',
     query.limit === undefined ? '' : ` limit ${printRowCount(printer, query.limit)}`,
@@ -153,7 +153,7 @@ type Around = {
   readonly filtered?: ReadonlySet<number> | undefined;
   /** The query to which the body belongs, for its ORDER BY; absent for a branch of a set operation. */
   readonly query?: BoundQuery;
-  /** Former places of outer columns that are moved until ORDER BY is printed. */
+  /** The references of outer columns before they were moved; they are put back when ORDER BY is printed. */
   readonly moved: Map<string, string>;
 };
 
@@ -181,7 +181,7 @@ function printSelect(
   const rows = scan && { ...scan, filters: [...scan.filters, ...where] };
   const order = (query?.orderBy ?? []).flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
   const added = outerColumnsOfWindows(printer, select, order);
-  for (const { key } of added) moved.set(key, printer.places.get(key)!);
+  for (const { key } of added) moved.set(key, printer.references.get(key)!);
   const wider = rows && added.length > 0 ? closedFrom(printer, rows, added) : rows;
   const source = wider && withGroupedValues(printer, select, wider, order);
   const conditions = source?.filters ?? where;
@@ -199,7 +199,7 @@ function printSelect(
   const last = [
     conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '',
     select.groupBy
-      ? ` group by ${[printGroupBy(printer, select.groupBy, select), ...added.map(({ key }) => printer.places.get(key)!)].join(', ')}`
+      ? ` group by ${[printGroupBy(printer, select.groupBy, select), ...added.map(({ key }) => printer.references.get(key)!)].join(', ')}`
       : '',
     select.having ? ` having ${print(select.having)}` : '',
     select.qualify ? ` qualify ${print(select.qualify)}` : '',
@@ -286,7 +286,7 @@ function withGroupedValues(
   if (named.length === 0) return source;
   const added = named.map(([key, value]) => ({ key: `key ${key}`, sql: printer.expression(printer, value) }));
   const closed = closedFrom(printer, source, added);
-  for (const [key] of named) printer.groupedValues.set(key, printer.places.get(`key ${key}`)!);
+  for (const [key] of named) printer.groupedValues.set(key, printer.references.get(`key ${key}`)!);
   return closed;
 }
 
@@ -299,7 +299,7 @@ function keysBy(
 }
 
 /**
- * Outer columns that windows read, and their places. DuckDB's windows accept none, so they become columns of this query's FROM, and keys if
+ * Outer columns that windows read, and their references. DuckDB's windows accept none, so they become columns of this query's FROM, and keys if
  * it has GROUP BY. None if all rows are one group.
  */
 function outerColumnsOfWindows(
@@ -312,8 +312,8 @@ function outerColumnsOfWindows(
   const found = new Map<string, string>();
   for (const value of [...items, ...order, ...(qualify ? [qualify] : [])])
     for (const { relation, index } of columnsOfWindows(value)) {
-      const key = placeKey(relation, index);
-      const sql = printer.places.get(key)!;
+      const key = columnKey(relation, index);
+      const sql = printer.references.get(key)!;
       if (printer.readsOuterQuery(sql)) found.set(key, sql);
     }
   return [...found].map(([key, sql]) => ({ key, sql }));

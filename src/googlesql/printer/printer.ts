@@ -4,8 +4,8 @@ import type { JsonReads } from './json-reads.ts';
 
 /** The state of printing one statement. */
 export type Printer = {
-  /** The current DuckDB text of each column, by `relation.index`. */
-  readonly places: Map<string, string>;
+  /** How DuckDB refers to each column at present, by `relation.index`. */
+  readonly references: Map<string, string>;
   /**
    * The columns of some keys of GROUP BY, by `keyOf`: of fields that subqueries read, because those see only keys that are columns in DuckDB;
    * and of keys with a subquery, because DuckDB does not recognise such a key where it is repeated. Each query extends a copy of the enclosing
@@ -74,7 +74,7 @@ export function aliasesIn(sql: string): ReadonlySet<string> {
   return found;
 }
 
-export const placeKey = (relation: number, index: number): string => `${relation}.${index}`;
+export const columnKey = (relation: number, index: number): string => `${relation}.${index}`;
 
 /** The printed name of a subset. Names of tables never begin with `_`, but a source may be called `w1`. */
 export const subsetName = (id: number): string => `_w${id}`;
