@@ -1,5 +1,4 @@
 import type { Source } from '../endpoints/source.ts';
-
 import type { BigQueryEvent } from './bigquery-events.ts';
 import type { TableMapping } from './client/table-mapping.ts';
 import type { JobRequest } from './job-bodies.ts';

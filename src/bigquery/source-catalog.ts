@@ -1,5 +1,4 @@
 import type { Source, SourceField, SourceFields } from '../endpoints/source.ts';
-
 import {
   arrayOf,
   type Catalog,

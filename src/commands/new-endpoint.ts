@@ -3,7 +3,6 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseDefinition } from '../endpoints/parse-definition.ts';
 import type { Source, SourceField } from '../endpoints/source.ts';
-
 import { sqlColumnName, yamlKey } from '../endpoints/written-names.ts';
 import { UsageError } from './command-line.ts';
 

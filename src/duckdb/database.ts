@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { Source } from '../endpoints/source.ts';
-
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import type { CatalogColumn, CatalogTable } from '../googlesql/tree/types.ts';
 import { DatabaseBusyError } from './data-folder/database-busy-error.ts';

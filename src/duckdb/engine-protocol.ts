@@ -1,5 +1,4 @@
 import type { Source } from '../endpoints/source.ts';
-
 import type { CatalogTable } from '../googlesql/tree/types.ts';
 import type { WireShape } from '../googlesql/tree/wire-shape.ts';
 import type { SourceViews } from './files/source-views.ts';

@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { parseExactJson } from '../base/json.ts';
 import type { Source } from '../endpoints/source.ts';
-
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import { type Database, openForWriting } from './database.ts';
 import { type Findings, normaliseRow, RowError } from './normalise-row.ts';

@@ -11,7 +11,6 @@ import { maxTimestamp, minTimestamp, parseTimestamp } from '../base/parse-timest
 import { valueTypes } from '../endpoints/parameters/value-types.ts';
 import { type EpochUnit, epochUnits, guessEpochUnit, isCoarser, readEpoch } from '../endpoints/read-epoch.ts';
 import type { Source, SourceField, SourceFields } from '../endpoints/source.ts';
-
 import type { ParameterType } from '../engine/engine.ts';
 
 /** What the rows of an import reveal about their source's table. */

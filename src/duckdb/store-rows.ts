@@ -1,6 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Source } from '../endpoints/source.ts';
-
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import type { CatalogColumn, SqlType } from '../googlesql/tree/types.ts';
 import { changeLayout, readColumns } from './database.ts';

@@ -1,6 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
 import type { Source } from '../endpoints/source.ts';
-
 import { streamBody } from '../http-messages/read-body.ts';
 import { readQueryString } from '../http-messages/read-query-string.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';

@@ -4,7 +4,6 @@ import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { Source } from '../endpoints/source.ts';
-
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import { maxRowsBytes } from '../http-messages/http-limits.ts';
 import { streamBody } from '../http-messages/read-body.ts';

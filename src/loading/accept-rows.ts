@@ -3,7 +3,6 @@ import { maxLineLength } from '../duckdb/split-lines.ts';
 import { mapRow } from '../endpoints/load-mapping.ts';
 import type { EpochUnit } from '../endpoints/read-epoch.ts';
 import type { Source } from '../endpoints/source.ts';
-
 import { writeRowsFile } from './accepted-rows.ts';
 
 /** The result of accepting rows. */

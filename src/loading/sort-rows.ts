@@ -2,7 +2,6 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { readColumns } from '../duckdb/database.ts';
 import { pathSql } from '../duckdb/layout.ts';
 import type { Source } from '../endpoints/source.ts';
-
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 
 type SortOptions = {

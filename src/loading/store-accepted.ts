@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Source } from '../endpoints/source.ts';
-
 import { quoteText } from '../googlesql/tree/quote-text.ts';
 import { extendSample, readSample, type Sample } from '../sample/write-sample.ts';
 import { createRowsList, type RowsFile, rowsFolderOf, sourceOf } from './accepted-rows.ts';

@@ -4,7 +4,6 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
 import { findRefused, storeRows } from '../duckdb/store-rows.ts';
 import type { Source } from '../endpoints/source.ts';
-
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import {
   type RowsBlock,

@@ -8,7 +8,6 @@ import { checkFolderFormat } from '../duckdb/data-folder/folder-format.ts';
 import { isHeldElsewhere, openForWriting } from '../duckdb/database.ts';
 import { type Current, publish, readCurrent, spareOf } from '../duckdb/replicas.ts';
 import type { Source } from '../endpoints/source.ts';
-
 import { quoteText } from '../googlesql/tree/quote-text.ts';
 import { rowsFolderOf } from './accepted-rows.ts';
 import { layoutOf } from './table-layout.ts';

@@ -2,7 +2,6 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { openForWriting, readColumns } from '../duckdb/database.ts';
 import { presenceLeaf, storedTypeSql } from '../duckdb/layout.ts';
 import type { Source } from '../endpoints/source.ts';
-
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import type { CatalogColumn, SqlType } from '../googlesql/tree/types.ts';
 import type { SampleSource } from './sample-source.ts';

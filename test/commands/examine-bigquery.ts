@@ -2,7 +2,6 @@ import { onTestFinished } from 'vitest';
 import { runDoctor } from '../../src/commands/doctor.ts';
 import { readConfig } from '../../src/composition/config.ts';
 import type { SourceField, SourceFields } from '../../src/endpoints/source.ts';
-
 import { bigqueryEnvironment } from '../bigquery/bigquery-environment.ts';
 import { openWarehouse } from '../bigquery/scripted-warehouse.ts';
 import type { Asked, Interference } from '../bigquery/warehouse-http.ts';

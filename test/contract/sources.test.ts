@@ -5,7 +5,6 @@ import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseSource } from '../../src/endpoints/parse-source.ts';
-
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
 /** Type, a value as JSON lines have it, as REST shows it, as GraphQL shows it where that differs. */

@@ -7,7 +7,6 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readCurrent } from '../../src/duckdb/replicas.ts';
 import { parseSource } from '../../src/endpoints/parse-source.ts';
-
 import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
 import { openInput } from '../../src/loading/input/open-input.ts';

@@ -1,5 +1,4 @@
 import { parseSource } from '../../src/endpoints/parse-source.ts';
-
 import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
 import { storeAccepted } from '../../src/loading/store-accepted.ts';

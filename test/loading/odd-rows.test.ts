@@ -2,7 +2,6 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseSource } from '../../src/endpoints/parse-source.ts';
-
 import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { readBlocks } from '../../src/loading/accepted-rows.ts';
 import { createLoader } from '../../src/loading/loader.ts';

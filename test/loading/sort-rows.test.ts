@@ -8,7 +8,6 @@ import { openForWriting } from '../../src/duckdb/database.ts';
 import { readCurrent, replicasOf } from '../../src/duckdb/replicas.ts';
 import { parseSource } from '../../src/endpoints/parse-source.ts';
 import type { Source } from '../../src/endpoints/source.ts';
-
 import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
 import { sortRows } from '../../src/loading/sort-rows.ts';

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { openForWriting } from '../../src/duckdb/database.ts';
 import { readCurrent } from '../../src/duckdb/replicas.ts';
 import { parseSource } from '../../src/endpoints/parse-source.ts';
-
 import { acceptRows } from '../../src/loading/accept-rows.ts';
 import { rowsFolderOf } from '../../src/loading/accepted-rows.ts';
 import type { LoadingEvent } from '../../src/loading/loading-events.ts';

@@ -1,6 +1,5 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { Source } from '../../endpoints/source.ts';
-
 import { quoteName } from '../../googlesql/tree/quote-text.ts';
 import { makeSourceViews } from './source-views.ts';
 

@@ -1,6 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Source, SourceField, SourceFiles } from '../../endpoints/source.ts';
-
 import { duckDbType } from '../../googlesql/tree/duckdb-type.ts';
 import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
 import type { CatalogTable } from '../../googlesql/tree/types.ts';

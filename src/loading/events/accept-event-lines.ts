@@ -1,5 +1,4 @@
 import type { Source } from '../../endpoints/source.ts';
-
 import { type Acceptance, maxNamed } from '../accept-rows.ts';
 import { acceptEvents } from './accept-events.ts';
 

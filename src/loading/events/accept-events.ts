@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { RowError } from '../../duckdb/normalise-row.ts';
 import type { Source } from '../../endpoints/source.ts';
-
 import { type RowsFileWriter, writeRowsFile } from '../accepted-rows.ts';
 import { type ConvertedEvent, createConverter } from './convert-event.ts';
 import { growFields } from './growing-fields.ts';

@@ -6,7 +6,6 @@ import { parserFor, RowError } from '../../duckdb/normalise-row.ts';
 import { mapRow } from '../../endpoints/load-mapping.ts';
 import { guessEpochUnit, readEpoch } from '../../endpoints/read-epoch.ts';
 import type { Source } from '../../endpoints/source.ts';
-
 import { type Conversion, convertRecord } from './convert-record.ts';
 import { type GrowingFields, originalColumn } from './growing-fields.ts';
 

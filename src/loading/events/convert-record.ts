@@ -1,7 +1,6 @@
 import { isJsonObject } from '../../base/json.ts';
 import { normaliseScalar, RowError } from '../../duckdb/normalise-row.ts';
 import type { ScalarType, SourceField } from '../../endpoints/source.ts';
-
 import { fitsFloat, type GrowingFields, type GrowingRecord } from './growing-fields.ts';
 
 /** The state of converting events to rows. */

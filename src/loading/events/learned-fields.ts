@@ -4,7 +4,6 @@ import { isJsonObject } from '../../base/json.ts';
 import { replaceFile } from '../../base/replace-file.ts';
 import { withFileLock } from '../../base/with-file-lock.ts';
 import type { Source, SourceField, SourceFields } from '../../endpoints/source.ts';
-
 import { recordOf } from './growing-fields.ts';
 
 /** Fields learned from events, by source; declared fields win. */

@@ -1,5 +1,4 @@
 import type { SourceFields } from '../../endpoints/source.ts';
-
 import { mergeFields } from './learned-fields.ts';
 
 /**

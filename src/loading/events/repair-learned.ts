@@ -5,7 +5,6 @@ import type { DamagedFile } from '../../duckdb/data-folder/repair-replicas.ts';
 import { readCatalog } from '../../duckdb/database.ts';
 import { readCurrent } from '../../duckdb/replicas.ts';
 import type { ScalarType, SourceField, SourceFields } from '../../endpoints/source.ts';
-
 import type { CatalogColumn, SqlType } from '../../googlesql/tree/types.ts';
 import { type LearnedFields, learnedFile } from './learned-fields.ts';
 

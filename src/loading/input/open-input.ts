@@ -10,7 +10,6 @@ import { encodingOf } from '../../duckdb/files/text-encoding.ts';
 import { splitLines } from '../../duckdb/split-lines.ts';
 import { formatOf as namedFormatOf } from '../../endpoints/parse-source.ts';
 import type { Source } from '../../endpoints/source.ts';
-
 import type { ReadRow } from '../accept-rows.ts';
 import { type Reject, readByDuckDb } from './read-by-duckdb.ts';
 import { readCsv } from './read-csv.ts';

@@ -7,7 +7,6 @@ import {
   DuckDBTypeId,
 } from '@duckdb/node-api';
 import { columnOf, type Source, type SourceField } from '../../endpoints/source.ts';
-
 import { quoteName, quoteText } from '../../googlesql/tree/quote-text.ts';
 
 /** A line of a file that is not a row. */

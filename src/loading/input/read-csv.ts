@@ -5,7 +5,6 @@ import { decoderFor, encodingOf, type TextEncoding } from '../../duckdb/files/te
 import type { CsvForm } from '../../endpoints/csv-form.ts';
 import { timeReader } from '../../endpoints/load-mapping.ts';
 import { columnOf, type Source, type SourceField } from '../../endpoints/source.ts';
-
 import type { ReadRow } from '../accept-rows.ts';
 
 /**

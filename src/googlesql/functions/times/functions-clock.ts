@@ -1,7 +1,6 @@
 import type { SpecialFunction } from '../../tree/bind-context.ts';
 import { literal } from '../../tree/bound-tree.ts';
 import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
-
 import { datePart, fixedUnits, intervalTemplate, truncTemplate } from './date-parts.ts';
 import {
   argument,
