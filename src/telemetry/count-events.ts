@@ -1,6 +1,7 @@
-import { Counter, Gauge, type Metric, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Receipt } from '../base/rows.ts';
 import type { GatewayEvent } from './events.ts';
+import { registerMetric, type Value } from './register-metric.ts';
 
 /** Makes the subscriber that counts events in a registry, and passes each of them on. */
 export function countEvents(
@@ -157,17 +158,8 @@ const bounds = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30
  * prom-client sorts and joins the labels each time. The values take prom-client's form only when the metrics are read.
  */
 function createInstrumentFactory(registry: Registry) {
-  function register(type: string, name: string, help: string, values: () => Value[]): void {
-    const metric = {
-      name,
-      help,
-      type,
-      aggregator: 'sum',
-      get: async () => ({ name, help, type, values: values() }),
-    };
-    // What the registry reads of a metric is these five; its own type asks for all that can be done to one.
-    registry.registerMetric(metric as unknown as Metric);
-  }
+  const register = (type: string, name: string, help: string, read: () => Value[]) =>
+    registerMetric(registry, { name, help, type, read });
 
   return {
     counter(name: string, help: string, labelNames: readonly string[]): EventCounter {
@@ -213,13 +205,6 @@ function createInstrumentFactory(registry: Registry) {
     },
   };
 }
-
-/** One line of the text format. */
-type Value = {
-  readonly metricName?: string;
-  readonly labels: Record<string, string>;
-  readonly value: number;
-};
 
 type Series = {
   sum: number;

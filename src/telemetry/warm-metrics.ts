@@ -1,15 +1,14 @@
-import type { Metric, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
+import { registerMetric, type Value } from './register-metric.ts';
 
 /** A metric that is read from the schedule at each scrape: it covers all workers, whichever process is scraped. */
 type WarmMetric = {
   readonly name: string;
   readonly type: 'gauge' | 'counter';
   readonly help: string;
-  readonly read: (state: ScheduleState) => readonly Sample[];
+  readonly read: (state: ScheduleState) => readonly Value[];
 };
-
-type Sample = { readonly labels: Readonly<Record<string, string>>; readonly value: number };
 
 const total =
   (name: string) =>
@@ -37,31 +36,26 @@ export function addWarmMetrics(registry: Registry, schedule: Pick<WarmSchedule, 
     });
     return state;
   };
-  for (const { name, type, help, read } of metrics) {
-    const metric = {
-      name,
-      help,
-      type,
-      aggregator: 'sum',
-      get: async () => {
+  for (const { read, ...metric } of metrics) {
+    registerMetric(registry, {
+      ...metric,
+      async read() {
         const known = await look();
-        return { name, help, type, values: known ? read(known) : [] };
+        return known ? read(known) : [];
       },
-    };
-    // What the registry reads of a metric is these five; its own type asks for all that can be done to one.
-    registry.registerMetric(metric as unknown as Metric);
+    });
   }
 }
 
-function dueGroups({ groups }: ScheduleState): Sample[] {
+function dueGroups({ groups }: ScheduleState): Value[] {
   return [{ labels: {}, value: groups.filter(({ dueInMs }) => dueInMs <= 0).length }];
 }
 
-function lag({ groups }: ScheduleState): Sample[] {
+function lag({ groups }: ScheduleState): Value[] {
   return [{ labels: {}, value: Math.max(0, ...groups.map(({ dueInMs }) => -dueInMs)) / 1000 }];
 }
 
-function outcomes({ totals }: ScheduleState): Sample[] {
+function outcomes({ totals }: ScheduleState): Value[] {
   return Object.entries(totals)
     .filter(([name]) => name === 'refreshed' || name === 'failed' || name.startsWith('skipped:'))
     .map(([name, value]) => ({ labels: { outcome: name.replace(':', '_') }, value }));
