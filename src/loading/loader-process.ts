@@ -29,6 +29,15 @@ export type LoaderArguments = {
   readonly retention?: Retention;
 };
 
+/** The body of a request, in a file. */
+type Body = {
+  readonly id: number;
+  readonly source: string;
+  readonly file: string;
+  /** The `senderMark` of the sender. */
+  readonly sender: string;
+};
+
 /** From the gateway to the process. */
 export type LoaderCommand =
   /** The sources as read by the gateway; the first command. */
@@ -36,23 +45,9 @@ export type LoaderCommand =
   /** The sources with newly added ones, whose tables must be made. */
   | { readonly type: 'new sources'; readonly texts: SourceTexts }
   /** Rows of a request, as received, in a file that the process removes. */
-  | {
-      readonly type: 'accept';
-      readonly id: number;
-      readonly source: string;
-      readonly file: string;
-      /** The `senderMark` of the sender. */
-      readonly sender: string;
-    }
+  | ({ readonly type: 'accept' } & Body)
   /** Events of a request, in the same form. */
-  | {
-      readonly type: 'accept events';
-      readonly id: number;
-      readonly source: string;
-      readonly file: string;
-      readonly sender: string;
-      readonly encoding: BodyEncoding | undefined;
-    }
+  | ({ readonly type: 'accept events'; readonly encoding: BodyEncoding | undefined } & Body)
   /** Accepted rows may be waiting. */
   | { readonly type: 'store' }
   /** Extend the sample to these settings. */
