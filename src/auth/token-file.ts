@@ -1,5 +1,6 @@
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { ignoreMissing } from '../base/missing-file.ts';
 import { replaceFile } from '../base/replace-file.ts';
 import { withFileLock } from '../base/with-file-lock.ts';
 import { parseRecords, type StoredRecord, type TokenRecords } from './token-record.ts';
@@ -34,13 +35,8 @@ export function tokenFile(file: string, { lockMs }: FileOptions = {}): TokenReco
 }
 
 async function readRecords(file: string): Promise<StoredRecord[]> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []; // every fs error has a code
-    throw error;
-  }
+  const text = await readFile(file, 'utf8').catch(ignoreMissing);
+  if (text === undefined) return [];
   try {
     return parseRecords(text);
   } catch (error) {

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { ignoreMissing, readIfThere } from '../base/missing-file.ts';
 import { replaceFile } from '../base/replace-file.ts';
 
 /**
@@ -35,31 +35,19 @@ export function replicasOf(databasePath: string): readonly [string, string] {
  * @param databasePath the first file, which is current until another one was written
  */
 export function readCurrent(databasePath: string): Current {
-  try {
-    return currentOf(databasePath, readFileSync(pointerOf(databasePath), 'utf8'));
-  } catch (error) {
-    return firstCurrent(databasePath, error);
-  }
+  return currentOf(databasePath, readIfThere(pointerOf(databasePath)));
 }
 
 /** `readCurrent` without blocking: a disk may be slow. */
 export async function readCurrentAsync(databasePath: string): Promise<Current> {
-  try {
-    return currentOf(databasePath, await readFile(pointerOf(databasePath), 'utf8'));
-  } catch (error) {
-    return firstCurrent(databasePath, error);
-  }
-}
-
-function firstCurrent(path: string, error: unknown): Current {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // that of JSON has no code
-  return { path, loads: {}, version: '' };
+  return currentOf(databasePath, await readFile(pointerOf(databasePath), 'utf8').catch(ignoreMissing));
 }
 
 /** What `publish` writes. */
 type Pointer = Omit<Current, 'path' | 'version'> & { readonly file: string };
 
-function currentOf(databasePath: string, text: string): Current {
+function currentOf(databasePath: string, text: string | undefined): Current {
+  if (text === undefined) return { path: databasePath, loads: {}, version: '' };
   const { file, loads, ...facts }: Partial<Pointer> = JSON.parse(text) ?? {};
   const path = replicasOf(databasePath).find(each => basename(each) === file);
   if (!path || !loads) throw new SyntaxError(`${pointerOf(databasePath)} names neither file of the database`);

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GatewayError } from '../base/errors.ts';
+import { ignoreMissing } from '../base/missing-file.ts';
 import { preferredEncoding } from '../http-messages/content-negotiation.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 
@@ -107,8 +108,4 @@ export function openPageFiles(directory = builtPages): PageFiles {
       };
     },
   };
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
 }

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ignoreMissing } from '../base/missing-file.ts';
 import { syncDirectory } from '../base/replace-file.ts';
 import { dataFolderMode } from '../duckdb/data-folder/folder-format.ts';
 import { splitLines } from '../duckdb/split-lines.ts';
@@ -51,10 +52,7 @@ export async function listRowsFiles(
   folder: string,
   known: ReadonlyMap<string, RowsFile> = new Map(),
 ): Promise<RowsFile[]> {
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
+  const names = (await readdir(folder).catch(ignoreMissing)) ?? [];
   const files: RowsFile[] = [];
   for (const name of names.filter(each => each.endsWith(ending)).sort()) {
     const before = known.get(name);

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { readIfThere } from '../../base/missing-file.ts';
 import { replaceFile } from '../../base/replace-file.ts';
 import { SetupError } from '../../base/setup-error.ts';
 
@@ -44,13 +44,8 @@ export async function claimFolder(databasePath: string): Promise<void> {
 }
 
 function readFormat(file: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined; // every fs error has a code
-    throw error;
-  }
+  const text = readIfThere(file);
+  if (text === undefined) return undefined;
   try {
     return (JSON.parse(text) as { format?: unknown }).format ?? null; // null: it says none
   } catch {

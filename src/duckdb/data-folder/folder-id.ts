@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ignoreMissing } from '../../base/missing-file.ts';
 import { replaceFile } from '../../base/replace-file.ts';
 import { withFileLock } from '../../base/with-file-lock.ts';
 
@@ -11,12 +12,8 @@ export function folderIdFile(databasePath: string): string {
 
 /** Reads the name; undefined if none was made yet. */
 export async function readFolderId(databasePath: string): Promise<string | undefined> {
-  try {
-    return (await readFile(folderIdFile(databasePath), 'utf8')).trim() || undefined;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // every fs error has a code
-    return undefined;
-  }
+  const text = await readFile(folderIdFile(databasePath), 'utf8').catch(ignoreMissing);
+  return text?.trim() || undefined;
 }
 
 /** Reads the name; the first process to call this makes it. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ignoreMissing } from '../../base/missing-file.ts';
 import { SetupError } from '../../base/setup-error.ts';
 import { pointerOf, publish, readCurrent, replicasOf } from '../replicas.ts';
 import { headersBytes, isDamagedAt, readBlockCount } from './damaged-block.ts';
@@ -163,13 +164,8 @@ async function isRefused(path: string): Promise<boolean> {
 }
 
 async function looksDamaged(path: string): Promise<boolean> {
-  let file: FileHandle;
-  try {
-    file = await open(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false; // every fs error has a code
-    throw error;
-  }
+  const file = await open(path).catch(ignoreMissing);
+  if (!file) return false;
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(headersBytes), 0, headersBytes, 0);
     // A first start that is killed at its very beginning leaves an empty file.

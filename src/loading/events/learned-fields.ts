@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isJsonObject } from '../../base/json.ts';
+import { readIfThere } from '../../base/missing-file.ts';
 import { replaceFile } from '../../base/replace-file.ts';
 import { withFileLock } from '../../base/with-file-lock.ts';
 import type { Source, SourceField, SourceFields } from '../../endpoints/source.ts';
@@ -23,13 +23,8 @@ export const largeOf = (source: string) => `large integers of ${source}`;
 /** @throws Error that names the file if it is damaged */
 export function readLearned(databasePath: string): LearnedFields {
   const file = learnedFile(databasePath);
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}; // every fs error has a code
-    throw error;
-  }
+  const text = readIfThere(file);
+  if (text === undefined) return {};
   try {
     const learned: unknown = JSON.parse(text);
     if (isJsonObject(learned) && Object.values(learned).every(isJsonObject)) return learned as LearnedFields; // written by `learn`
