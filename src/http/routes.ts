@@ -182,7 +182,8 @@ export function matchRoute(path: string): { readonly name: RouteName; readonly s
   const found = findPath(path);
   if (!found)
     throw new GatewayError('route_not_found', `No route has the path ${JSON.stringify(path.slice(0, 120))}`);
-  return { name: found.name, segment: decodePathSegment(found.pattern.exec(path)?.[1] ?? '') };
+  const segment = found.pattern.exec(path)?.[1];
+  return { name: found.name, segment: segment === undefined ? '' : decodePathSegment(segment) };
 }
 
 /**
