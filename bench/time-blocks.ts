@@ -1,13 +1,14 @@
-/** Blocks of runs, and runs of a block: sides alternate by block, so that a slow second slows them all. */
-const blocks = 15;
+/** Runs of a block: sides alternate by block, so that a slow second slows them all. */
 const blockRuns = 2;
 
 /**
  * Times several sides of one comparison.
+ * @param blocks of each side
  * @returns the median milliseconds of each side
  */
 export async function timeBlocks<Side extends string>(
   sides: Record<Side, () => Promise<unknown>>,
+  blocks = 15,
 ): Promise<Record<Side, number>> {
   const names = Object.keys(sides) as Side[]; // its own keys
   const times = new Map<Side, number[]>(names.map(name => [name, []]));
