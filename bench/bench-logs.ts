@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { vectorBatches } from '../examples/supabase/vector-events.ts';
+import { type VectorBatch, vectorBatches } from '../examples/supabase/vector-events.ts';
 import { createProgressBar } from '../src/composition/progress-bar.ts';
 import { askServer, restRequest } from './ask-server.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
@@ -11,6 +11,11 @@ import { cpuSeconds } from './process-usage.ts';
 /** Events a second on average over all seven sources, and for how long. */
 const perSecond = Number(process.env.EVENTS_PER_SECOND ?? 2000);
 const seconds = Number(process.env.SECONDS ?? 60);
+
+/** Events a second of a burst, for how long, and after how many seconds it begins; with one the other seconds have as many events each. */
+const burst = Number(process.env.BURST ?? 0);
+const burstSeconds = Number(process.env.BURST_SECONDS ?? 10);
+const beforeBurst = 10;
 
 const project = 'default';
 
@@ -68,13 +73,23 @@ export async function benchLogs(): Promise<void> {
   }
 }
 
+/** The requests of all seconds. */
+function* batchesFrom(startMs: number): Generator<VectorBatch> {
+  const at = (second: number) => startMs + second * 1000;
+  if (burst === 0) return yield* vectorBatches({ startMs, endMs: at(seconds), perSecond });
+  const [begin, end] = [beforeBurst, beforeBurst + burstSeconds];
+  yield* vectorBatches({ startMs, endMs: at(begin), perSecond, isEven: true });
+  yield* vectorBatches({ startMs: at(begin), endMs: at(end), perSecond: burst, isEven: true });
+  yield* vectorBatches({ startMs: at(end), endMs: at(seconds), perSecond, isEven: true });
+}
+
 /** Sends each second's requests when they are due, and again where they are refused, as Vector does. */
 async function sendEvents(gateway: GatewayProcess) {
   const startMs = Date.now();
   const sent = { events: 0, edge: 0, refused: 0, seconds: 0, p95Ms: 0 };
   const times: number[] = [];
   const pending = new Set<Promise<void>>();
-  for (const batch of vectorBatches({ startMs, endMs: startMs + seconds * 1000, perSecond })) {
+  for (const batch of batchesFrom(startMs)) {
     const early = batch.atMs - Date.now();
     if (early > 0) await delay(early);
     sent.events += batch.events.length;
@@ -92,7 +107,7 @@ async function sendEvents(gateway: GatewayProcess) {
         if (answer.status === 200) return;
         if (answer.status !== 503) throw new Error(text);
         sent.refused++;
-        await delay(1000);
+        await delay(1000 * Number(answer.headers.get('retry-after')));
       }
     })();
     pending.add(sending);

@@ -18,6 +18,8 @@ export type EventOptions = {
   endMs: number;
   /** Events a second on average, all sources together. Default 10. */
   perSecond?: number;
+  /** As many in each second, without bursts and whatever the hour. Default false. */
+  isEven?: boolean;
   /** Every event gets an `id`, by which a test finds it again; Vector sends none. Default false. */
   withIds?: boolean;
 };
@@ -40,14 +42,15 @@ export const vectorSources = Object.keys(sources) as VectorSource[]; // the keys
 
 /** All requests between two times, in order of time; a source without lines in a second sends none. */
 export function* vectorBatches(options: EventOptions): Generator<VectorBatch> {
-  const { seed = 1, startMs, endMs, perSecond = 10, withIds = false } = options;
+  const { seed = 1, startMs, endMs, perSecond = 10, isEven = false, withIds = false } = options;
   const draw = createDraw(seed);
   const total = vectorSources.reduce((sum, source) => sum + sources[source].weight, 0);
   let burst = { leftSeconds: 0, factor: 1 };
   for (let atMs = startMs; atMs < endMs; atMs += 1000) {
     burst = nextBurst(burst, draw);
     const lengthMs = Math.min(1000, endMs - atMs);
-    const expected = (perSecond * burst.factor * dailyShare(atMs) * lengthMs) / 1000;
+    const factor = isEven ? 1 : burst.factor * dailyShare(atMs);
+    const expected = (perSecond * factor * lengthMs) / 1000;
     for (const source of vectorSources) {
       const { weight, write } = sources[source];
       const events: VectorEvent[] = [];

@@ -63,7 +63,7 @@ type LoaderOptions = LoaderArguments & {
   readonly emit: (event: LoadingEvent) => void;
   /** The time by which rows are too old, in milliseconds since 1970. Default: the system's. */
   readonly now?: () => number;
-  /** Maximum bytes of accepted rows that wait to be stored; beyond that only an eighth of it is accepted per caller. Default 512 MiB. */
+  /** Maximum bytes of accepted rows that wait to be stored; beyond that only an eighth of it is accepted per caller. Default 128 MiB. */
   readonly maxWaitingBytes?: number;
 };
 
@@ -104,6 +104,8 @@ export function createLoader(options: LoaderOptions): Loader {
       await receive(body, path, place);
       const release = await takeTurn(place.caller);
       try {
+        // Others may have filled the folder since.
+        await checkWaiting(sender);
         return await accept(running(), { file: path, sender });
       } finally {
         release();
@@ -133,8 +135,7 @@ export function createLoader(options: LoaderOptions): Loader {
     },
     bringSample: sample => running().send({ type: 'sample', sample }),
     takeNewSources() {
-      if (isClosed) return undefined;
-      const added = readNewSourceTexts(sourcesDirectory, sourceTexts);
+      const added = isClosed ? [] : readNewSourceTexts(sourcesDirectory, sourceTexts);
       if (added.length === 0) return undefined;
       sourceTexts = [...sourceTexts, ...added];
       if (hasTables(sourcesDirectory, added)) running().send({ type: 'new sources', texts: sourceTexts });
@@ -170,8 +171,11 @@ const maxWaitingFiles = 20_000;
 /** The share of what may wait that is reserved for each caller. */
 const ownShare = 1 / 8;
 
-/** Makes the check that throws GatewayError `overloaded` if too many rows wait, and this sender's own exceed a caller's share. */
-function createWaitingCheck(folder: string, maxBytes = 512 * 1024 * 1024): (sender: string) => Promise<void> {
+/**
+ * Makes the check that throws GatewayError `overloaded` if too many rows wait, and this sender's own exceed a caller's share: what is accepted is to be seen
+ * within half a minute where nothing else takes the processors.
+ */
+function createWaitingCheck(folder: string, maxBytes = 128 * 1024 * 1024): (sender: string) => Promise<void> {
   const listWaiting = createRowsList(folder);
   const isOver = (files: readonly RowsFile[], share: number) =>
     files.length > maxWaitingFiles * share ||

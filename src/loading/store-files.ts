@@ -14,7 +14,7 @@ import {
 } from './accepted-rows.ts';
 import { groupFiles, sliceFiles } from './group-files.ts';
 import type { LoadingEvent } from './loading-events.ts';
-import { isBroken, isLackOfMemory } from './write-spare.ts';
+import { giveBackMemory, isBroken, isLackOfMemory } from './write-spare.ts';
 
 /** Maximum characters of the rows of one INSERT; and maximum rows, if they need extraordinarily much memory. */
 const insertCharacters = 2 * 1024 * 1024;
@@ -47,17 +47,24 @@ class UnknownSourceError extends Error {}
 /** A file was damaged after the current file stored its rows: the spare can only get them by a copy. */
 class OnlyInCurrentError extends Error {}
 
+/** Maximum slices that wait while a CHECKPOINT also joins the pieces in which a table's last rows came: that takes as much memory as all else. */
+const calmSlices = 2;
+
 /**
  * Stores files slice by slice until the time is over; always at least the first slice. What a transaction has stored is written into the file
  * before the next one begins: until then it takes several times its size in memory, which would add up until the end of the turn.
  * @returns false if only a copy of the current file can bring the rows of one of them
  */
 export async function storeAll(target: Target, files: readonly RowsFile[], endMs: number): Promise<boolean> {
+  const { connection } = target;
+  const slices = [...sliceFiles(files, target.isAlone)];
+  await connection.run(`SET max_vacuum_tasks = ${slices.length > calmSlices ? 0 : 1}`);
   try {
-    for (const slice of sliceFiles(files, target.isAlone)) {
+    for (const slice of slices) {
       for (const group of await groupFiles(target.folder, slice, target.sources)) {
         await storeGroup(target, group);
-        await target.connection.run('CHECKPOINT');
+        await connection.run('CHECKPOINT');
+        await giveBackMemory(connection);
       }
       if (performance.now() > endMs) break;
     }
@@ -212,7 +219,10 @@ function createInserts({ connection, sources, inFewRows = false, failure }: Targ
     await refused.add({ source: source.name, severalElements, replaces: false, hasOwnIds, rows: bad });
   }
   async function flush(): Promise<void> {
-    for (const each of pending.values()) await store(each);
+    for (const each of pending.values()) {
+      await store(each);
+      await giveBackMemory(connection);
+    }
     pending.clear();
     characters = 0;
   }

@@ -391,6 +391,39 @@ test('where too many rows wait, those of a sender that has few of them get in', 
   await loader.close();
 });
 
+test('senders get 503 with a time where more comes than may wait, and each acknowledged event is there once', async () => {
+  const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
+  const options = { databasePath, sourcesDirectory: ownSources, maxWaitingBytes: 1000 };
+  const loader = createLoader({ ...options, emit: () => undefined });
+  onTestFinished(() => loader.close());
+  const acknowledged: number[] = [];
+  const send = async (n: number) => {
+    const body = Buffer.from(JSON.stringify({ event_message: `${n}`, metadata: { text: 'm'.repeat(2000) } }));
+    await loader.loadEvents(source.name, { body: Readable.from([body]), encoding: undefined });
+    acknowledged.push(n);
+  };
+  // All of them come while nothing waits.
+  const answers = await Promise.allSettled(Array.from({ length: 30 }, (_none, n) => send(n)));
+  const refusals = answers.flatMap(answer => (answer.status === 'rejected' ? [answer.reason] : []));
+  expect(refusals.length).toBeGreaterThan(0);
+  for (const reason of refusals) expect(reason).toMatchObject({ code: 'overloaded', retryAfterSeconds: 1 });
+  const stored = async () => {
+    const rows = await askFile(readCurrent(databasePath).path, `SELECT event_message FROM "${source.name}"`);
+    return rows.map(([text]) => Number(text)).sort((a, b) => a - b);
+  };
+  await expect.poll(stored, { timeout: 30_000 }).toEqual(acknowledged.toSorted((a, b) => a - b));
+  await expect
+    .poll(
+      () =>
+        send(30).then(
+          () => 'taken',
+          error => error.code,
+        ),
+      { timeout: 30_000 },
+    )
+    .toBe('taken');
+});
+
 test('senders that send byte by byte make way for one that comes when all places are taken', async () => {
   const databasePath = join(await temporaryDirectory(), 'logs.duckdb');
   const loader = createLoader({ databasePath, sourcesDirectory: ownSources, emit: () => undefined });

@@ -180,6 +180,42 @@ test('what was stored for wide sources is in the file before the next of them is
     expect(await database.ask(`SELECT c0 FROM ${name} ORDER BY c0`)).toEqual(['0', '1', '2']);
 });
 
+test('pieces of a table are joined where few rows wait, and not while many do', async () => {
+  const texts = parseSource('texts.yaml', 'name: texts\ncolumns: { text: STRING }\n', '/');
+  const database = await openDatabase([texts]);
+  const accept = () => database.accept(texts, [{ text: 'x'.repeat(4 * 1024 * 1024) }]);
+  const pieces = async () =>
+    Number((await database.ask("SELECT count(DISTINCT row_group_id) FROM pragma_storage_info('texts')"))[0]);
+  for (let n = 0; n < 3; n++) await accept();
+  await database.turn();
+  expect(await pieces()).toBe(3);
+  while (await database.turn());
+  await accept();
+  while (await database.turn());
+  expect(await pieces()).toBe(1);
+  expect(await database.ask('SELECT count(*) FROM texts')).toEqual(['4']);
+});
+
+test('memory that is free goes back after each INSERT and each CHECKPOINT', async () => {
+  const database = await openDatabase([numbers, yaml('others')]);
+  await database.accept(numbers, [{ n: 1 }]);
+  await database.accept(yaml('others'), [{ n: 1 }]);
+  const statements: string[] = [];
+  const { run } = DuckDBConnection.prototype;
+  const spy = vi.spyOn(DuckDBConnection.prototype, 'run').mockImplementation(async function (
+    this: DuckDBConnection,
+    ...statement
+  ) {
+    if (/^(?:COMMIT$|CHECKPOINT$|SET threads = 2)/.test(statement[0]))
+      statements.push(statement[0].slice(0, 11));
+    return run.apply(this, statement);
+  });
+  await database.turn();
+  spy.mockRestore();
+  const back = 'SET threads';
+  expect(statements).toEqual([back, back, 'COMMIT', 'CHECKPOINT', back]);
+});
+
 test('a spare that lacks rows nobody has any more is made again', async () => {
   const database = await openDatabase();
   await database.accept(numbers, [{ n: 1 }]);
