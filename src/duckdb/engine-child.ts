@@ -199,7 +199,7 @@ function forkEngine(started: EngineArguments): ChildProcess {
   const child = fork(new URL('./engine-process.ts', import.meta.url), [JSON.stringify(started)], {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    execArgv: [],
+    execArgv: ['--expose-gc'],
     env: childEnvironment(),
   });
   living.add(child);

@@ -274,8 +274,12 @@ async function shareProcessors(
   await connection.run(ownThreads());
 }
 
-/** When the number of threads changes, DuckDB has its allocator flush, which no statement does by itself. */
+/**
+ * Rows of a result are DuckDB's memory, which is freed when V8 collects the objects for them: its heap is too small to do so by itself. When the
+ * number of threads changes, DuckDB has its allocator flush, which no statement does by itself.
+ */
 async function releaseMemory(connection: DuckDBConnection): Promise<void> {
+  globalThis.gc?.();
   await connection.run(`SET threads = ${availableParallelism() + 1}`);
   await connection.run(ownThreads());
 }

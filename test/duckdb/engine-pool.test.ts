@@ -129,6 +129,17 @@ test('a process whose run failed for want of memory releases it, and stays', asy
   expect(types()).toEqual(['engine.started']);
 });
 
+test('a process whose results were too large frees them, and stays', async () => {
+  const { pool, run, types } = await openPool({ memoryLimitMb: 512 });
+  expect(await run(answer)).toBe('[42]');
+  const { pids } = pool;
+  const large = `SELECT '"' || repeat('x', 1000) || n || '"' FROM range(150000) t(n)`;
+  for (let times = 0; times < 6; times++) await expect(run(large)).rejects.toThrow('Result Error');
+  expect(await run(answer)).toBe('[42]');
+  expect(pool.pids).toEqual(pids);
+  expect(types()).toEqual(['engine.started']);
+});
+
 test('interrupts a statement whose time is over, and keeps the process', async () => {
   const { pool, run, types } = await openPool();
   expect(await run(answer)).toBe('[42]');
