@@ -45,7 +45,7 @@ export function createEnginePool(options: PoolOptions): EnginePool {
   const ending = new Set<EngineChild>();
   /** Processes with earlier settings: each ends after its query. */
   const outdated = new WeakSet<EngineChild>();
-  /** Processes that keep much memory, and whose replacement starts. */
+  /** Processes that keep much memory and whose replacement is starting. */
   const replacing = new WeakSet<EngineChild>();
   let idle: Idle[] = [];
   let isClosed = false;
@@ -103,12 +103,12 @@ export function createEnginePool(options: PoolOptions): EnginePool {
     }
     replacing.add(child);
     const next = start();
-    const replace = () => {
+    const takeOver = () => {
       giveBack(next);
       if (isIdle()) end(child);
     };
     // If none can start, the old one stays.
-    void next.catalog.then(replace, () => undefined).finally(() => replacing.delete(child));
+    void next.catalog.then(takeOver, () => undefined).finally(() => replacing.delete(child));
   }
 
   function end(child: EngineChild): void {

@@ -130,7 +130,7 @@ async function open(): Promise<void> {
   flushCompileCache();
 }
 
-/** @returns has the process rest after a second, unless called again before that or a run has begun */
+/** Makes a function that has the process rest a second after its last call, unless a run has begun by then. */
 function createRests(memory: KeptMemory): () => void {
   let timer: NodeJS.Timeout | undefined;
   const rest = async () => {
