@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { GatewayError } from '../base/errors.ts';
+import { readCredentials } from './caller-headers.ts';
 import { maxPipelined } from './http-limits.ts';
 
 /** A request and its response. */
@@ -19,11 +20,12 @@ export type Connections = {
   /**
    * Adds a new connection. If there are too many, one is evicted: preferably one that never sent a request, then an idle one of the
    * caller who has the most, and of these the one that has been idle for the longest, then the one that has been sending its request for
-   * the longest. A caller who has less than half of an equal share loses none: its next request may be on its way already.
+   * the longest. A caller who has less than half of an equal share loses none: its next request may be on its way already. So may the first
+   * one of a connection that is just as new.
    * @returns false if there is none to evict
    */
   add(socket: Socket): boolean;
-  /** Records that a request has arrived, and decides what to do with it. */
+  /** Records that a request has arrived, whose sender has the connection from now on, and decides what to do with it. */
   begin(request: IncomingMessage, response: ServerResponse): Admission;
   /**
    * Records that a request has arrived that could be answered without being parsed.
@@ -35,7 +37,7 @@ export type Connections = {
   /** The last request of a connection until its response has been sent completely. Responses leave in the order of requests. */
   inFlight(socket: Duplex): RequestPair | undefined;
   /**
-   * Counts a request that is being answered, by its sender, whose connection this is from now on.
+   * Counts a request that is being answered, by its sender.
    * @param credentials as presented; requests without any are not counted because they are answered at once
    * @returns a function to call when it is answered; call it once
    * @throws GatewayError `too_many_requests`; from then on `endsNext` is true of the connection
@@ -51,9 +53,11 @@ export type Connections = {
 
 type Connection = {
   readonly socket: Socket;
-  /** The credentials of its last request, if it had any. */
+  /** The credentials of its last request, if it had any; as presented. */
   caller: string | undefined;
   last: RequestPair | undefined;
+  /** Whether it was opened so recently that nothing can have been read from it. */
+  isNew: boolean;
   /** When the connection was opened, or its last request arrived; as performance.now(). */
   activeMs: number;
   /** Unanswered requests that arrived before the one ahead of them was answered. */
@@ -83,15 +87,10 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
 
   return {
     enter(socket, credentials) {
-      const connection = all.get(socket);
-      if (connection && connection.caller !== credentials) {
-        held.change(connection.caller, -1);
-        connection.caller = credentials;
-        held.change(credentials, 1);
-      }
       try {
         return share(credentials);
       } catch (refusal) {
+        const connection = all.get(socket);
         if (connection) connection.isOverShare = true;
         throw refusal;
       }
@@ -114,6 +113,7 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
         socket,
         caller: undefined,
         last: undefined,
+        isNew: true,
         activeMs: performance.now(),
         pipelined: 0,
         isRefused: false,
@@ -122,6 +122,8 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
       };
       all.set(socket, connection);
       socket.once('close', () => remove(connection));
+      // What its client has sent with it is read in the next turn of the event loop.
+      setImmediate(() => setImmediate(() => (connection.isNew = false)));
       return true;
     },
     begin(request, response) {
@@ -134,7 +136,9 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
           connection.pipelined -= 1;
         });
       }
-      if (!connection.last) held.change(connection.caller, 1);
+      if (connection.last) held.change(connection.caller, -1);
+      connection.caller = readCredentials(request.headers);
+      held.change(connection.caller, 1);
       connection.last = { request, response };
       connection.activeMs = performance.now();
       connection.isRefused = connection.pipelined > maxPipelined;
@@ -181,11 +185,11 @@ function countByCaller() {
   };
 }
 
-/** Whether a response is being made or sent. */
+/** Whether a response is being made or sent, or a request may have arrived that is not read yet. */
 function isBusy(connection: Connection): boolean {
-  const { socket, isWaiting } = connection;
+  const { socket, isNew, isWaiting } = connection;
   if (socket.destroyed) return false;
-  return isWaiting || isAnswering(connection) || socket.writableLength > 0;
+  return isNew || isWaiting || isAnswering(connection) || socket.writableLength > 0;
 }
 
 function isAnswering({ last }: Connection): boolean {

@@ -52,7 +52,8 @@ async function answerMethod(
     );
   }
   if (name !== 'logs') rejectEncodedBody(context.request);
-  const leave = deps.connections.enter(socket, probes.has(name) ? undefined : readCredentials(headers));
+  if (probes.has(name)) return answer(deps, context, segment);
+  const leave = deps.connections.enter(socket, readCredentials(headers));
   try {
     return await answer(deps, context, segment);
   } finally {

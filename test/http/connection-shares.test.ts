@@ -244,6 +244,38 @@ test('contract 11.1: a token with few connections loses none to new ones', async
   await answers(2);
 });
 
+test('contract 11.1: an idle connection is its token’s after a probe and after a repeated answer, too', async () => {
+  const gateway = await open(8);
+  const small = get('/api/endpoints/query/small', otherToken);
+  const ask = async (bytes: string) => {
+    const connection = await begin(gateway, bytes);
+    await gateway.until(() => readAnswers(connection.text()).length === 1);
+    return connection;
+  };
+  // The first answer is what the next connection's request repeats.
+  (await ask(small)).socket.destroy();
+  await gateway.until(() => gateway.http.connections() === 0);
+  const few = [await ask(get('/livez', otherToken)), await ask(small)];
+  const withoutToken = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
+  const many = [];
+  for (let n = 0; n < 7; n++) many.push(await ask(withoutToken));
+  const all = [...few, ...many];
+  expect(await Promise.race(all.map(each => each.ended.then(() => each)))).toBe(many[0]);
+});
+
+test('contract 11.1: none of the connections that arrive at once makes way before its request could be read', async () => {
+  const gateway = await open(3);
+  for (let n = 0; n < 2; n++) await begin(gateway, get(path));
+  const probe = async () => {
+    const connection = await openRaw(gateway.port);
+    connection.write(get('/livez', otherToken).replace('\r\n', '\r\nConnection: close\r\n'));
+    return readAnswers(await connection.ended).map(({ status }) => status);
+  };
+  const answers = await Promise.all(Array.from({ length: 4 }, probe));
+  expect(answers.flat().filter(status => status === 200).length).toBeGreaterThan(0);
+  expect(answers).toEqual(answers.map(() => [expect.toBeOneOf([200, 503])]));
+});
+
 test('contract 11.1: large GraphQL operations of one token keep no other token waiting', async () => {
   const gateway = await open(200);
   const leaving = new AbortController();
