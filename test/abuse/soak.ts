@@ -139,8 +139,10 @@ startedMs = performance.now();
 const callers = startPlainCallers(gateway, { paceMs: 200, each: Number(values.callers) });
 const watching = watch();
 while (performance.now() - startedMs < durationMs) {
+  const { length } = samples;
   const name = await happen();
   await delay(1000);
+  const highestMb = Math.max(...samples.slice(length).map(({ gatewayMb }) => gatewayMb));
   const requests = callers.take();
   const event = events.get(name) ?? { name, times: 0, requests: [] };
   event.times++;
@@ -149,7 +151,7 @@ while (performance.now() - startedMs < durationMs) {
   const failures = requests.flatMap(({ failure }) => failure ?? []);
   const at = ((performance.now() - startedMs) / 1000).toFixed();
   print(
-    `${at} s: ${name}: ${requests.length} requests, ${failures.length} failed ${failures.slice(0, 3).join('; ')}`,
+    `${at} s: ${name}: ${highestMb.toFixed()} MB, ${requests.length} requests, ${failures.length} failed ${failures.slice(0, 3).join('; ')}`,
   );
 }
 await Promise.all([callers.stop(), watching]);
