@@ -49,11 +49,13 @@ export type JwtVerifier = {
   verify(presented: string): Promise<Caller>;
   /** Whether the token of a caller from `verify` would still be accepted. */
   isCurrent(caller: Caller): boolean;
+  /** Whether a token was accepted lately, as it was presented. */
+  isAccepted(presented: string): boolean;
 };
 
 /** Accepts issued tokens, and JSON Web Tokens of one issuer. */
 export function acceptJwts(
-  tokens: Pick<Tokens, 'authenticate' | 'isCurrent'>,
+  tokens: Pick<Tokens, 'authenticate' | 'isAccepted' | 'isCurrent'>,
   jwt: JwtVerifier,
 ): Authenticator {
   return {
@@ -69,6 +71,7 @@ export function acceptJwts(
       }
     },
     isCurrent: caller => tokens.isCurrent(caller) || jwt.isCurrent(caller),
+    isAccepted: presented => tokens.isAccepted(presented) || jwt.isAccepted(presented),
   };
 }
 
@@ -152,6 +155,7 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
         throw toRefusal(error);
       }
     },
+    isAccepted: presented => recent.has(presented),
     isCurrent(caller) {
       const verified = byCaller.get(caller);
       return verified !== undefined && isCurrent(verified);

@@ -18,10 +18,12 @@ export type Authenticator = {
   authenticate(presented: string | undefined): Caller | Promise<Caller>;
   /** Whether the token of a caller from `authenticate` would still be accepted; costs next to nothing. */
   isCurrent(caller: Caller): boolean;
+  /** Whether a token was accepted lately, as it was presented; costs next to nothing. */
+  isAccepted(presented: string): boolean;
 };
 
 /** The currently accepted tokens. */
-export type Tokens = Pick<Authenticator, 'isCurrent'> & {
+export type Tokens = Pick<Authenticator, 'isAccepted' | 'isCurrent'> & {
   /**
    * Finds the caller of a presented token.
    * @throws GatewayError `unauthorized`, with one message for unknown, expired and revoked tokens; `unavailable` for a token that
@@ -143,6 +145,7 @@ export async function createTokens({
       const found = byCaller.get(caller);
       return found !== undefined && clock.now() < found.expiresAtMs;
     },
+    isAccepted: presented => recent.has(presented),
     isDenied: ids => denied.size > 0 && ids.some(id => denied.has(id)),
     refresh,
     get isStale() {

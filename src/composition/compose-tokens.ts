@@ -70,6 +70,7 @@ export async function composeTokens(
   const accepted = await withJwts(config, tokens, { meters, clock, emit });
   return {
     authenticate: accepted.authenticate,
+    isAccepted: accepted.isAccepted,
     isCurrent: accepted.isCurrent,
     refresh: tokens.refresh,
     get isStale() {

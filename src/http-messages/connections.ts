@@ -21,7 +21,7 @@ export type Connections = {
    * Adds a new connection. If there are too many, one is evicted: preferably one that never sent a request, then an idle one of the
    * caller who has the most, and of these the one that has been idle for the longest, then the one that has been sending its request for
    * the longest. A caller who has less than half of an equal share loses none: its next request may be on its way already. So may the first
-   * one of a connection that is just as new.
+   * one of a connection that is just as new. All whose credentials were not accepted count as one caller: anybody can make up as many as they like.
    * @returns false if there is none to evict
    */
   add(socket: Socket): boolean;
@@ -69,21 +69,26 @@ type Connection = {
   isWaiting: boolean;
 };
 
-/**
- * Makes the list of a server's connections.
- * @param onEvicted called for each evicted connection
- */
+type ConnectionsOptions = {
+  readonly max: number;
+  /** Whether a token was accepted lately, as it was presented. */
+  readonly isAccepted: (credentials: string) => boolean;
+  /** Called for each evicted connection. */
+  readonly onEvicted: () => void;
+};
+
+/** Makes the list of a server's connections. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: the methods of one list
-export function createConnections(max: number, onEvicted: () => void): Connections {
+export function createConnections({ max, isAccepted, onEvicted }: ConnectionsOptions): Connections {
   const all = new Map<Duplex, Connection>();
   const share = createCallerShares(max);
-  const held = countByCaller();
-  /** How many connections its caller has; one that never sent a request may belong to somebody who holds all the others. */
-  const heldWith = ({ caller, last }: Connection) => (last ? held.of(caller) : Infinity);
-  const isEvictable = (connection: Connection) => heldWith(connection) >= max / held.callers() / 2;
-  const remove = (connection: Connection) => {
-    if (all.delete(connection.socket) && connection.last) held.change(connection.caller, -1);
-  };
+  const remove = ({ socket }: Connection) => all.delete(socket);
+
+  function findEvictable(): Connection | undefined {
+    const held = countByCaller(all.values(), isAccepted);
+    const evictable = [...all.values()].filter(each => held.with(each) >= max / held.callers / 2);
+    return longestIdle(evictable, held.with) ?? longestSending(evictable);
+  }
 
   return {
     enter(socket, credentials) {
@@ -101,8 +106,7 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
     },
     add(socket) {
       if (all.size >= max) {
-        const evictable = [...all.values()].filter(isEvictable);
-        const evicted = longestIdle(evictable, heldWith) ?? longestSending(evictable);
+        const evicted = findEvictable();
         if (!evicted) return false;
         remove(evicted);
         // One that was ended for another reason is replaced before it is closed, and was not evicted.
@@ -136,9 +140,7 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
           connection.pipelined -= 1;
         });
       }
-      if (connection.last) held.change(connection.caller, -1);
       connection.caller = readCredentials(request.headers);
-      held.change(connection.caller, 1);
       connection.last = { request, response };
       connection.activeMs = performance.now();
       connection.isRefused = connection.pipelined > maxPipelined;
@@ -170,18 +172,20 @@ export function createConnections(max: number, onEvicted: () => void): Connectio
   };
 }
 
-/** Counts connections that had a request, by caller. */
-function countByCaller() {
+/** Counts connections that had a request by their callers; all without accepted credentials have one in common. */
+function countByCaller(connections: Iterable<Connection>, isAccepted: (credentials: string) => boolean) {
   const counts = new Map<string | undefined, number>();
-  const of = (caller: string | undefined) => counts.get(caller) ?? 0;
+  const callerOf = ({ caller }: Connection) =>
+    caller !== undefined && isAccepted(caller) ? caller : undefined;
+  for (const connection of connections) {
+    if (!connection.last) continue;
+    const caller = callerOf(connection);
+    counts.set(caller, (counts.get(caller) ?? 0) + 1);
+  }
   return {
-    of,
-    callers: () => counts.size,
-    change(caller: string | undefined, by: 1 | -1) {
-      const count = of(caller) + by;
-      if (count === 0) counts.delete(caller);
-      else counts.set(caller, count);
-    },
+    callers: counts.size,
+    /** How many connections its caller has; one that never sent a request may belong to somebody who holds all the others. */
+    with: (connection: Connection) => (connection.last ? (counts.get(callerOf(connection)) ?? 0) : Infinity),
   };
 }
 

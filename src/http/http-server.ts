@@ -43,12 +43,13 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
   const { limits, emit } = deps;
   const server = openServer(limits.receiveTimeoutMs, request => handler.beginUpgrade(request));
   const onEnded = (reason: EndReason) => emit({ type: 'http.connection_ended', reason });
-  const unread = createUnreadAnswers({
-    timeoutMs: limits.sendTimeoutMs,
-    maxBytes: limits.maxUnreadBytes,
-    onEnded,
+  const { sendTimeoutMs: timeoutMs, maxUnreadBytes: maxBytes } = limits;
+  const unread = createUnreadAnswers({ timeoutMs, maxBytes, onEnded });
+  const connections = createConnections({
+    max: limits.maxConnections,
+    isAccepted: deps.pipeline.tokens.isAccepted,
+    onEvicted: () => onEnded('connection_limit'),
   });
-  const connections = createConnections(limits.maxConnections, () => onEnded('connection_limit'));
   const isLast = ({ request, response }: RequestPair) => {
     const last = connections.inFlight(request.socket);
     return last === undefined || last.response === response;

@@ -43,6 +43,7 @@ export function httpAttacks(token: string): readonly Attack[] {
     { name: 'explain in storms', senders: 32, scope: 'explain', send: (to, n) => to.send(`${logs}?explain=true&project=x&sql=${encodeURIComponent(`select ${n} as x, ${at([list(600, i => `id as c${i}`), `${'id, '.repeat(3000)}1 as y`], n)} from edge_logs`)}`) },
     { name: 'connections opened and closed', senders: 64, send: to => to.socket('', { holdMs: 5 }) },
     { name: 'fifteen hundred idle connections', senders: 1500, seconds: 10, send: to => to.socket(head('/health'), { holdMs: 60_000 }) },
+    { name: 'a made-up token on each connection', senders: 3000, seconds: 12, send: (to, n) => to.socket(`GET /api/endpoints HTTP/1.1\r\nHost: gateway\r\nX-API-KEY: made-up-${n}\r\n\r\n`, { holdMs: 60_000 }) },
     { name: 'five thousand connections', senders: 5000, seconds: 12, send: (to, n) => to.socket(n % 2 ? head('/health') : 'GET', { holdMs: 60_000 }) },
   ]; // biome-ignore format: a table
 }

@@ -263,6 +263,20 @@ test('contract 11.1: an idle connection is its token’s after a probe and after
   expect(await Promise.race(all.map(each => each.ended.then(() => each)))).toBe(many[0]);
 });
 
+test('contract 11.1: who makes up a token for each connection takes none from a token with fewer than all of them', async () => {
+  const gateway = await open(8);
+  const ask = async (token: string) => {
+    const connection = await begin(gateway, get('/api/endpoints', token));
+    await gateway.until(() => readAnswers(connection.text()).length === 1);
+    return connection;
+  };
+  const few = [await ask(otherToken), await ask(otherToken)];
+  const many = [];
+  for (let n = 0; n < 7; n++) many.push(await ask(`made-up-${n}`));
+  const all = [...few, ...many];
+  expect(await Promise.race(all.map(each => each.ended.then(() => each)))).toBe(many[0]);
+});
+
 test('contract 11.1: none of the connections that arrive at once makes way before its request could be read', async () => {
   const gateway = await open(3);
   for (let n = 0; n < 2; n++) await begin(gateway, get(path));
