@@ -136,7 +136,6 @@ async function importPart(databasePath: string): Promise<void> {
       databasePath,
       sources: readSources(),
       source,
-      format: 'ndjson',
       input: Readable.from(linesOf(source, { startMs, endMs: startMs + partMs, perSecond })),
     });
     if (rejected > 0) throw new Error(`${rejected} events of ${source} are no rows`);

@@ -149,7 +149,6 @@ async function load(config: Config, given: z.infer<typeof fileSchema>['given']):
       sources,
       source,
       input,
-      format: 'ndjson',
       onBadLine,
     });
     problems.push(...ignoredFields.map(field => `given.${source}: the source has no field ${field}`));

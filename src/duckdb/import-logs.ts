@@ -2,18 +2,14 @@ import type { Readable } from 'node:stream';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { parseExactJson } from '../base/json.ts';
 import type { Source } from '../endpoints/source.ts';
-import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import { type Database, openForWriting } from './database.ts';
 import { type Findings, normaliseRow, RowError } from './normalise-row.ts';
 import { splitLines } from './split-lines.ts';
 import { storeRows } from './store-rows.ts';
 
-/** Where rows come from: lines of JSON, or a Parquet file. */
-export type ImportInput =
-  | { readonly format: 'ndjson'; readonly input: Readable }
-  | { readonly format: 'parquet'; readonly file: string };
-
-type ImportOptions = ImportInput & {
+type ImportOptions = {
+  /** Lines of JSON. */
+  readonly input: Readable;
   readonly databasePath: string;
   readonly sources: readonly Source[];
   /** Name of the source of the rows. */
@@ -37,7 +33,7 @@ const batchCharacters = 16 * 1024 * 1024;
 
 /**
  * Streams log rows into a source's table. Bad lines are reported and skipped.
- * @throws DatabaseBusyError; Error if the source is unknown or the Parquet file can't be read
+ * @throws DatabaseBusyError; Error if the source is unknown or reads its files in place
  */
 export async function importLogs(options: ImportOptions): Promise<ImportResult> {
   const source = options.sources.find(({ name }) => name === options.source);
@@ -74,7 +70,7 @@ async function importInto(
     characters = 0;
     options.onProgress?.(line);
   };
-  for await (const text of readLines(connection, source, options)) {
+  for await (const text of splitLines(options.input)) {
     line++;
     if (text.trim() === '') continue;
     try {
@@ -90,30 +86,6 @@ async function importInto(
   }
   await store();
   return { imported, rejected, ignoredFields: [...findings.ignoredFields].sort() };
-}
-
-async function* readLines(
-  connection: DuckDBConnection,
-  { columns }: Source,
-  options: ImportOptions,
-): AsyncIterable<string> {
-  if (options.format === 'ndjson') {
-    yield* splitLines(options.input);
-    return;
-  }
-  const file = `read_parquet(${quoteText(options.file)})`;
-  const names = (await connection.run(`SELECT * FROM ${file} LIMIT 0`)).columnNames();
-  // As JSON numbers decimals would lose digits, and bytes have no JSON form.
-  const exact = names.flatMap(name => {
-    const [column, type] = [quoteName(name), columns[name]];
-    if (type === 'BYTES') return [`to_base64(${column}) AS ${column}`];
-    return type === 'NUMERIC' || type === 'BIGNUMERIC' ? [`${column}::VARCHAR AS ${column}`] : [];
-  });
-  const replaced = exact.length > 0 ? ` REPLACE (${exact.join(', ')})` : '';
-  const rows = await connection.stream(`SELECT to_json(r) FROM (SELECT *${replaced} FROM ${file}) r`);
-  for await (const chunk of rows.yieldRows()) {
-    for (const [text] of chunk) yield String(text);
-  }
 }
 
 /** Stores a batch completely, or not at all. */

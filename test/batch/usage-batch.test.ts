@@ -56,7 +56,6 @@ beforeAll(async () => {
     databasePath,
     sources: readSources(),
     source: 'cloudflare.logs.prod',
-    format: 'ndjson',
     input: Readable.from(manyRows().map(row => `${JSON.stringify(row)}\n`)),
   });
   const emit = () => undefined;

@@ -91,6 +91,6 @@ async function writeRows(databasePath: string): Promise<void> {
   };
   for (const [source, list] of Object.entries(rows)) {
     const input = Readable.from(list.map(row => `${JSON.stringify(row)}\n`));
-    await importLogs({ databasePath, sources: readSources(), source, input, format: 'ndjson' });
+    await importLogs({ databasePath, sources: readSources(), source, input });
   }
 }

@@ -39,7 +39,6 @@ beforeAll(async () => {
     databasePath,
     sources: young as ReturnType<typeof readSources>,
     source: 'cloudflare.logs.prod',
-    format: 'ndjson',
     input,
   });
   local = await createDuckDbEngine({

@@ -34,7 +34,6 @@ async function openClinic(environment: Record<string, string> = {}) {
         sources: readSources(),
         source: 'cloudflare.logs.prod',
         input: Readable.from([]),
-        format: 'ndjson',
       }),
     issue: (expiresAt?: string) =>
       issueToken(tokenFile(join(directory, 'tokens.json')), { name: 'a', expiresAt, clock }),

@@ -35,7 +35,6 @@ async function openEngine({
     databasePath,
     sources: readSources(),
     source: 'cloudflare.logs.prod',
-    format: 'ndjson',
     input: Readable.from(lines),
   });
   const events: EngineEvent[] = [];

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import { DatabaseBusyError } from '../../src/duckdb/data-folder/database-busy-error.ts';
 import { openForWriting, readColumns } from '../../src/duckdb/database.ts';
@@ -22,7 +21,6 @@ async function openImporter() {
       databasePath,
       sources,
       source,
-      format: 'ndjson',
       input: Readable.from(rows.map(row => `${typeof row === 'string' ? row : JSON.stringify(row)}\n`)),
       onBadLine: (line, reason) => badLines.push([line, reason]),
     });
@@ -184,26 +182,6 @@ test('more rows than one batch holds', async () => {
   expect(await query('SELECT count(DISTINCT id) FROM "pgbouncer.logs.prod"')).toEqual([['12345']]);
 });
 
-test('a Parquet file', async () => {
-  const { databasePath, query } = await openImporter();
-  const file = join(await temporaryDirectory(), 'rows.parquet');
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  await connection.run(`COPY (SELECT 'p1' AS id, TIMESTAMPTZ '2026-01-15 10:00:00.123456+00' AS timestamp, 'm' AS event_message,
-    'ours' AS project, [{host: 'db', parsed: [{process_id: 7::BIGINT}]}] AS metadata) TO '${file}' (FORMAT parquet)`);
-  connection.closeSync();
-  const result = await importLogs({
-    databasePath,
-    sources,
-    source: 'postgres.logs',
-    format: 'parquet',
-    file,
-  });
-  expect(result).toEqual({ imported: 1, rejected: 0, ignoredFields: [] });
-  expect(
-    await query('SELECT id, epoch_us(timestamp), metadata.parsed.process_id FROM "postgres.logs"'),
-  ).toEqual([['p1', '1768471200123456', '7']]);
-});
-
 test('a database that a gateway holds is refused in plain words', async () => {
   const { databasePath, lines } = await openImporter();
   await lines(edge, row({}));
@@ -227,7 +205,6 @@ test('a field that the sources gain is added to the tables that are there', asyn
       databasePath,
       sources: [{ name: 'visits', columns: { id: 'STRING', timestamp: 'TIMESTAMP', ...columns } }],
       source: 'visits',
-      format: 'ndjson',
       input: Readable.from(rows.map(each => `${JSON.stringify(each)}\n`)),
     });
   await bring(

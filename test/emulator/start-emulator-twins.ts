@@ -56,6 +56,6 @@ export async function startEmulatorTwins() {
 async function writeRows(databasePath: string, rows: SourceRows): Promise<void> {
   for (const [source, list] of rows) {
     const input = Readable.from(list.map(row => `${JSON.stringify(row)}\n`));
-    await importLogs({ databasePath, sources: readSources(), source, input, format: 'ndjson' });
+    await importLogs({ databasePath, sources: readSources(), source, input });
   }
 }

@@ -19,7 +19,6 @@ export async function openContractEngine(directory: string) {
     databasePath,
     sources: readSources(),
     source: 'cloudflare.logs.prod',
-    format: 'ndjson',
     input: Readable.from(contractRows.map(row => `${JSON.stringify(edgeRow(row))}\n`)),
   });
   const clock = createStandingClock();

@@ -29,7 +29,7 @@ beforeAll(async () => {
   });
   const source = 'cloudflare.logs.prod';
   const input = Readable.from(lines);
-  await importLogs({ databasePath, sources: readSources(), source, format: 'ndjson', input });
+  await importLogs({ databasePath, sources: readSources(), source, input });
   engine = await createDuckDbEngine({
     databasePath,
     clock: createStandingClock(),

@@ -56,7 +56,7 @@ export async function openMarkedDatabase(
     const input = Readable.from(
       rowsOf(name, columns, hidden ? values : undefined).map(row => `${JSON.stringify(row)}\n`),
     );
-    await importLogs({ databasePath, sources, source: name, format: 'ndjson', input });
+    await importLogs({ databasePath, sources, source: name, input });
   }
   const settings = { access_mode: 'READ_ONLY', memory_limit: '1GB', threads: '1' };
   const connection = await (await DuckDBInstance.create(databasePath, settings)).connect();

@@ -62,7 +62,6 @@ export async function startFleet(count: number, environment: Record<string, stri
     sources: readSources(),
     source: 'cloudflare.logs.prod',
     input: Readable.from(rows.map(row => `${JSON.stringify(row)}\n`)),
-    format: 'ndjson',
   });
   const agent = new Agent({ keepAlive: true, maxSockets: 1000 });
   const start = () => startGatewayProcess({ DATA_DIR: directory, ...environment }, agent);

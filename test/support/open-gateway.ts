@@ -226,6 +226,6 @@ async function importRows(
 ): Promise<void> {
   for (const [source, list] of Object.entries({ 'cloudflare.logs.prod': [], ...rows })) {
     const input = Readable.from(list.map(row => `${JSON.stringify(row)}\n`));
-    await importLogs({ databasePath: path, sources, source, input, format: 'ndjson' });
+    await importLogs({ databasePath: path, sources, source, input });
   }
 }
