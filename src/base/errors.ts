@@ -182,8 +182,8 @@ export class GatewayError extends Error {
 const maxMessage = 1000;
 
 /**
- * Cuts a message that repeats what may be long: a name as long as a query's text, a value as long as a row. It is cut between words where it
- * has any: redaction, which follows, would not recognise half of an e-mail address.
+ * Cuts a long message: it may repeat a name as long as a query's text, or a value as long as a row. The cut is between two words if there
+ * are any, because the redaction that follows would not recognise half of an e-mail address.
  */
 export function shortened(message: string): string {
   if (message.length <= maxMessage) return message;
@@ -195,4 +195,9 @@ export function shortened(message: string): string {
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   return new GatewayError('internal', 'Internal error', { cause: thrown });
+}
+
+/** The message of anything thrown; not everything thrown is an Error. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }

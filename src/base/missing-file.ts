@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 
-/** Takes the error of a file operation: undefined if there is no such file; any other error is thrown. */
+/** For the `catch` of a file operation: returns undefined if there is no such file, and throws any other error. */
 export function ignoreMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // every fs error has a code
 }
@@ -12,4 +13,14 @@ export function readIfThere(file: string): string | undefined {
   } catch (error) {
     return ignoreMissing(error);
   }
+}
+
+/** Bytes of a file; undefined if there is none that can be seen. */
+export async function fileBytes(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(() => undefined))?.size;
+}
+
+/** Whether there is a file or folder. */
+export async function exists(path: string): Promise<boolean> {
+  return (await fileBytes(path)) !== undefined;
 }

@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { messageOf } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 
 /** A command that was typed wrongly. */
@@ -15,7 +16,7 @@ export function parseCommand<const Options extends NonNullable<ParseArgsConfig['
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     // Behind an unknown option Node explains how to write a word that looks like one.
     const [, unknown] = /^Unknown option '--([^']*)'/.exec(message) ?? [];
     if (unknown === undefined) throw new UsageError(message);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import type { SetupProblem } from '../base/setup-error.ts';
 import { databasePath } from '../composition/compose-engine.ts';
 import { openCommandTokens } from '../composition/compose-tokens.ts';
@@ -123,7 +124,7 @@ function sourceProblems(directory: string): SetupProblem[] {
   } catch (error) {
     return [
       {
-        found: error instanceof Error ? error.message : String(error),
+        found: messageOf(error),
         fix: 'SOURCES_DIR says where they are',
       },
     ];

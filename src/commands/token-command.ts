@@ -9,10 +9,12 @@ import {
   type TokenRecord,
   type TokenRecords,
 } from '../auth/token-record.ts';
+import { claimedTokenId } from '../auth/token-text.ts';
 import type { Clock } from '../base/clock.ts';
 import { didYouMean } from '../base/nearest-name.ts';
+import { readDuration } from '../base/read-duration.ts';
 import { parseCommand, UsageError } from './command-line.ts';
-import { grantOptions, readDuration, readGrants } from './token-options.ts';
+import { grantOptions, readGrants } from './token-options.ts';
 
 type TokenCommandDeps = {
   readonly records: TokenRecords;
@@ -218,7 +220,7 @@ async function printToken(
   token: string,
   asJson: boolean | undefined,
 ): Promise<void> {
-  const shown = shownOf(await find(records, token.slice('sqg_'.length, 'sqg_'.length + 8)));
+  const shown = shownOf(await find(records, claimedTokenId(token) ?? token));
   print(asJson ? JSON.stringify({ token, ...shown }) : token);
   note(`Keep it: only its hash is stored, in ${records.place}.`);
 }

@@ -4,6 +4,7 @@ import { maxFixedLength, type TokenGrants } from '../auth/token-record.ts';
 import type { TokenLimits } from '../auth/usage/token-limits.ts';
 import type { Clock } from '../base/clock.ts';
 import { parseTimestamp } from '../base/parse-timestamp.ts';
+import { readDuration } from '../base/read-duration.ts';
 import { readAssignments, UsageError } from './command-line.ts';
 
 /** The options of `token issue` for the token's grants. */
@@ -41,17 +42,6 @@ export function readGrants(values: GrantValues, clock: Clock): TokenGrants {
     limits: readLimits(values),
     maxBytesBilled: readCount('--max-bytes-billed', values['max-bytes-billed'], 'bytes'),
   };
-}
-
-const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
-/**
- * Reads a length of time such as `90s`, `30m`, `24h` or `7d`.
- * @returns milliseconds; undefined for other text
- */
-export function readDuration(text: string): number | undefined {
-  const [, count, unit] = /^(\d{1,5})([smhd])$/.exec(text) ?? [];
-  return count === undefined ? undefined : Number(count) * unitMs[unit as keyof typeof unitMs]; // the pattern allows no other
 }
 
 function readScopes(option: string, texts: readonly string[] = [], allowed: readonly Scope[]): Scope[] {

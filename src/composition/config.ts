@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { givenLimits } from '../auth/usage/token-limits.ts';
+import { messageOf } from '../base/errors.ts';
 import { readTableMapping, type TableMapping } from '../bigquery/client/table-mapping.ts';
 import { redactionKinds } from '../redaction/redaction-kinds.ts';
 import { checkRedisUrl } from '../store/redis-url.ts';
@@ -33,7 +34,7 @@ const tableMapping = list.transform((assignments, context): TableMapping => {
   try {
     return readTableMapping(assignments);
   } catch (error) {
-    context.addIssue(error instanceof Error ? error.message : String(error));
+    context.addIssue(messageOf(error));
     return z.NEVER;
   }
 });

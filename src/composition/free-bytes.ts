@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 
 /** With fewer free bytes, tokens, loaded rows and small queries will fail soon. */
-export const leastFreeBytes = 256 * 1024 * 1024;
+export const minFreeBytes = 256 * 1024 * 1024;
 
 /** Milliseconds between two measurements. */
 const everyMs = 10_000;
@@ -35,9 +35,13 @@ export async function watchFreeBytes(directory: string, look = askSystem): Promi
   };
 }
 
-function askSystem(directory: string): Promise<number> {
-  return statfs(directory).then(
-    ({ bavail, bsize }) => bavail * bsize,
-    () => 0,
-  );
+const askSystem = (directory: string) => freeBytesOf(directory).catch(() => 0);
+
+/**
+ * Free bytes of the disk of a folder.
+ * @throws Error if there is no such folder
+ */
+export async function freeBytesOf(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
 }

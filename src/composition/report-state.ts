@@ -9,7 +9,7 @@ import type { HttpServer } from '../http/http-server.ts';
 import type { Health } from '../http/routes.ts';
 import type { Readings } from '../telemetry/metrics.ts';
 import type { Config } from './config.ts';
-import { type FreeBytes, leastFreeBytes } from './free-bytes.ts';
+import { type FreeBytes, minFreeBytes } from './free-bytes.ts';
 
 type Read = {
   readonly http: HttpServer;
@@ -55,7 +55,7 @@ export function healthOf(
     ...(endpoints.broken.length > 0 ? ['saved_query_broken'] : []),
     ...(sourceWatch.broken.length > 0 ? ['source_broken'] : []),
     ...(tokens.isStale ? ['tokens_stale'] : []),
-    ...(freeBytes.read() < leastFreeBytes ? ['disk_full'] : []),
+    ...(freeBytes.read() < minFreeBytes ? ['disk_full'] : []),
     ...(engine.isDown ? ['engine_down'] : []),
   ];
   // Ready even without the store: otherwise all gateways would be out of service at once.

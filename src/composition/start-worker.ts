@@ -1,10 +1,11 @@
 import { systemClock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import { composeWorker } from './composition-root.ts';
 import { runProcess } from './run-process.ts';
 
 /** Runs a worker until SIGINT or SIGTERM: it warms what gateways over the same Redis read (contract 6.1). */
 export function startWorker(environment: NodeJS.ProcessEnv): Promise<void> {
-  const explain = (error: unknown) => (error instanceof Error ? error.message : String(error));
+  const explain = (error: unknown) => messageOf(error);
   return runProcess({ name: 'worker', environment, explain }, async (config, { emit, print }) => {
     const close = await composeWorker(config, { clock: systemClock, emit });
     print('Worker: it keeps fresh what gateways over the same Redis read.\n');

@@ -12,6 +12,7 @@ import {
   StatementType,
   VARCHAR,
 } from '@duckdb/node-api';
+import { messageOf } from '../base/errors.ts';
 import { bodyClosing, bodyOpening } from '../base/rows.ts';
 import { resultTooLarge } from '../engine/result-too-large.ts';
 import { finishRow } from '../googlesql/printer/finish-row.ts';
@@ -147,7 +148,7 @@ function createRests(memory: KeptMemory): () => void {
 
 /** Ends the process with a reason. */
 function fail(error: unknown): void {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${messageOf(error)}\n`);
   process.exit(1);
 }
 
@@ -285,7 +286,7 @@ async function releaseMemory(connection: DuckDBConnection): Promise<void> {
 }
 
 function failureOf(error: unknown) {
-  return { type: 'failed', message: error instanceof Error ? error.message : String(error) } as const;
+  return { type: 'failed', message: messageOf(error) } as const;
 }
 
 /** Bytes of blocks of the file that DuckDB has in memory. */

@@ -16,6 +16,7 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import accessors from '@duckdb/node-api/lib/vectors/dataAccessors.js';
+import { messageOf } from '../base/errors.ts';
 import { failureMark } from '../googlesql/functions/duckdb-macros.ts';
 import type { JsonStep } from '../googlesql/json/json-path.ts';
 import { readJsonText } from '../googlesql/json/json-text.ts';
@@ -166,7 +167,7 @@ function register(
     try {
       return call(...values);
     } catch (error) {
-      throw new Error(`${failureMark}${error instanceof Error ? error.message : String(error)}`);
+      throw new Error(`${failureMark}${messageOf(error)}`);
     }
   };
   connection.registerScalarFunction(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readDuration } from '../base/read-duration.ts';
 import { redactionKinds } from '../redaction/redaction-kinds.ts';
 import type { Parameter } from './parameters/parameter.ts';
 import { description, identifier, parameterSchema } from './parameters/parameter-schema.ts';
@@ -31,16 +32,13 @@ const batch = z.strictObject({
   key: identifier,
 });
 
-const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
 const duration = z
   .string()
   .regex(/^[1-9]\d{0,4}[smhd]$/, {
     error: 'must be a number of s, m, h or d, such as 90s, 30m, 24h or 7d',
     abort: true,
   })
-  // The pattern allows no other unit.
-  .transform(text => ({ text, ms: Number.parseInt(text, 10) * unitMs[text.at(-1) as keyof typeof unitMs] }));
+  .transform(text => ({ text, ms: readDuration(text) ?? 0 })); // never 0: the pattern is the narrower one
 
 /** How far apart two time parameters may be, and the bounds that replace absent ones. */
 const window = z

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '../base/errors.ts';
 import type { EndpointDefinition } from './definition.ts';
 import type { EndpointEvent } from './endpoint-events.ts';
 import { createTakenNames } from './graphql-names.ts';
@@ -210,7 +211,7 @@ async function readFiles(options: RegistryOptions, { served, texts, broken: befo
       return definition;
     } catch (error) {
       if (error instanceof DefinitionError) return error;
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       return new DefinitionError(file, [{ line: 1, key: '', message: `can't be read: ${message}` }]);
     }
   }

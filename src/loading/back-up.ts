@@ -1,5 +1,6 @@
-import { constants, copyFile, cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { constants, copyFile, cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { exists } from '../base/missing-file.ts';
 import { syncDirectory, syncFile } from '../base/replace-file.ts';
 import { SetupError } from '../base/setup-error.ts';
 import { checkFolderFormat, dataFolderMode, formatFile } from '../duckdb/data-folder/folder-format.ts';
@@ -83,10 +84,6 @@ export async function restore(databasePath: string, from: string): Promise<void>
 async function copy(from: string, to: string): Promise<void> {
   await copyFile(from, to, constants.COPYFILE_FICLONE);
   await syncFile(to);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined)) !== undefined;
 }
 
 const notMade = (found: string, fix: string) => new SetupError('The backup was not made.', [{ found, fix }]);

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../base/errors.ts';
 import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
 import { repairBlock } from '../duckdb/data-folder/repair-replicas.ts';
 import { LineTooLongError, splitLines } from '../duckdb/split-lines.ts';
@@ -160,7 +161,7 @@ async function accept<T extends Acceptance | EventsAcceptance>(
   try {
     report({ type: 'accepted', id, acceptance: await take() });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const bodyFault = error instanceof BodyError ? error.code : undefined;
     report({ type: 'failed', id, message, bodyFault });
   } finally {
@@ -222,7 +223,7 @@ async function repair(place: number): Promise<void> {
       if (damaged.length > 0) isRetaining = true;
     });
   } catch (error) {
-    emit({ type: 'rows.delayed', message: error instanceof Error ? error.message : String(error) });
+    emit({ type: 'rows.delayed', message: messageOf(error) });
   }
 }
 
@@ -255,7 +256,7 @@ async function store(): Promise<void> {
       sample ??= own.sample;
       isRetaining ||= own.retains;
       hasNewSources ||= own.hasNewSources;
-      emit({ type: 'rows.delayed', message: error instanceof Error ? error.message : String(error) });
+      emit({ type: 'rows.delayed', message: messageOf(error) });
       const place = damagedPlace(error);
       if (place !== undefined) await repair(place);
       isAsked = true;

@@ -1,6 +1,7 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { messageOf } from '../base/errors.ts';
 import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
 import { findRefused, storeRows } from '../duckdb/store-rows.ts';
 import type { Source } from '../endpoints/source.ts';
@@ -84,7 +85,7 @@ async function storeGroup(target: Target, files: readonly RowsFile[]): Promise<v
   try {
     await storeFiles(target, files);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const isOfRows = error instanceof SyntaxError || quotesValues.test(message);
     const needsMemory = !isOfRows && isLackOfMemory(error);
     const isOfMachine = !isOfRows && (isLackOfRoom(message) || damagedPlace(error) !== undefined);

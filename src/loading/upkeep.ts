@@ -1,3 +1,4 @@
+import { messageOf } from '../base/errors.ts';
 import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
 import type { LoadingEvent } from './loading-events.ts';
 import { isLackOfMemory } from './write-spare.ts';
@@ -48,7 +49,7 @@ export function createUpkeep(emit: (event: LoadingEvent) => void): Upkeep {
         if (isLackOfMemory(error) && !isLast) throw error;
         pausedUntilMs.set(key, performance.now() + pauseMs);
         // The other lines show the statement.
-        const [message = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+        const [message = ''] = messageOf(error).split('\n');
         emit({ type: 'upkeep.failed', source, task, message });
         const place = damagedPlace(error);
         if (place !== undefined) emit({ type: 'database.unreadable', place });

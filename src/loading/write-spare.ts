@@ -1,7 +1,8 @@
-import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { fileBytes } from '../base/missing-file.ts';
 import { withFileLock } from '../base/with-file-lock.ts';
 import { DatabaseBusyError } from '../duckdb/data-folder/database-busy-error.ts';
 import { checkFolderFormat } from '../duckdb/data-folder/folder-format.ts';
@@ -74,7 +75,7 @@ export async function writeSpare(options: SpareOptions, write: Write): Promise<v
     const spare = spareOf(databasePath, current);
     // An unfinished copy of a killed writer may be as large as the database.
     await rm(copyOf(spare), { force: true });
-    if ((await bytesOf(spare)) === undefined) await copyOver(current, spare);
+    if ((await fileBytes(spare)) === undefined) await copyOver(current, spare);
     const turn = await writeTo(spare, current, options, write).catch(error => {
       const isAfterBreak = isBroken(error);
       if (!isAfterBreak && !isLackOfMemory(error)) throw error;
@@ -95,9 +96,9 @@ export async function writeSpare(options: SpareOptions, write: Write): Promise<v
 /** The current file. If it is missing, the other one replaces it, which lacks only rows that still wait in files; without either, a new one is made. */
 async function needCurrent(databasePath: string, sources: readonly Source[]): Promise<Current> {
   const current = readCurrent(databasePath);
-  if (await bytesOf(current.path)) return current;
+  if (await fileBytes(current.path)) return current;
   const other = spareOf(databasePath, current);
-  if (await bytesOf(other)) await publish(databasePath, { path: other, loads: current.loads });
+  if (await fileBytes(other)) await publish(databasePath, { path: other, loads: current.loads });
   else (await openForWriting(current.path, sources)).close();
   return readCurrent(databasePath);
 }
@@ -131,7 +132,7 @@ async function openReleased(
   current: Current,
   { sources, ...options }: SpareOptions & { readonly memoryMb: number },
 ) {
-  const giveUpMs = performance.now() + releaseMs + ((await bytesOf(spare)) ?? 0) / bytesPerMs;
+  const giveUpMs = performance.now() + releaseMs + ((await fileBytes(spare)) ?? 0) / bytesPerMs;
   let isRemade = false;
   for (;;) {
     try {
@@ -182,12 +183,8 @@ async function copyOver(current: Current, spare: string): Promise<void> {
   });
   // The log of the replaced file must not be replayed; the current file has a log only if its writer was killed at the very first start.
   await rm(`${spare}.wal`, { force: true });
-  if (await bytesOf(`${current.path}.wal`)) await copyFile(`${current.path}.wal`, `${spare}.wal`);
+  if (await fileBytes(`${current.path}.wal`)) await copyFile(`${current.path}.wal`, `${spare}.wal`);
   await rename(unfinished, spare);
-}
-
-async function bytesOf(path: string): Promise<number | undefined> {
-  return (await stat(path).catch(() => undefined))?.size;
 }
 
 /** The last turn requested in this process. */

@@ -1,3 +1,4 @@
+import { messageOf } from '../base/errors.ts';
 import { DatabaseBusyError } from '../duckdb/data-folder/database-busy-error.ts';
 import { readSourceFolder } from '../endpoints/sources.ts';
 import { type WriteSampleOptions, writeSample } from './write-sample.ts';
@@ -32,7 +33,7 @@ async function write(): Promise<SampleReport> {
     return { type: 'written' };
   } catch (error) {
     if (error instanceof DatabaseBusyError) return { type: 'busy' };
-    return { type: 'failed', message: error instanceof Error ? error.message : String(error) };
+    return { type: 'failed', message: messageOf(error) };
   }
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { messageOf } from '../base/errors.ts';
 import { takeTurns } from '../base/turns.ts';
 import { batchGroupOf, type EndpointQuery } from '../batch/run-queries.ts';
 import type { WarmKey, WarmSchedule } from './schedule.ts';
@@ -46,7 +47,7 @@ export function createHotKeys(options: HotKeysOptions): HotKeys {
       }
       await schedule.recordReads(keys);
     } catch (error) {
-      emit({ type: 'warm.schedule_failed', message: error instanceof Error ? error.message : String(error) });
+      emit({ type: 'warm.schedule_failed', message: messageOf(error) });
     }
   }
 

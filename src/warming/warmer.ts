@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, messageOf } from '../base/errors.ts';
 import type { ClaimedGroup, WarmSchedule } from './schedule.ts';
 import type { WarmEvent } from './warm-events.ts';
 import type { GroupOutcome } from './warm-group.ts';
@@ -52,7 +52,7 @@ export function createWarmer(options: WarmerOptions): Warmer {
         await warm(claim, token);
       }
     } catch (error) {
-      emit({ type: 'warm.schedule_failed', message: error instanceof Error ? error.message : String(error) });
+      emit({ type: 'warm.schedule_failed', message: messageOf(error) });
     }
   }
 

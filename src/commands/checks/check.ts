@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/errors.ts';
 import { SetupError, type SetupProblem } from '../../base/setup-error.ts';
 
 /** The result of a check: fine, or the problems and how to fix them. */
@@ -55,7 +56,7 @@ async function run({ run: runCheck, fixForFailure: fix }: Check): Promise<Findin
     if (error instanceof SetupError) return { isFine: false, problems: error.problems };
     return {
       isFine: false,
-      problems: [{ found: error instanceof Error ? error.message : String(error), fix }],
+      problems: [{ found: messageOf(error), fix }],
     };
   }
 }

@@ -1,6 +1,6 @@
-import { stat, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { leastFreeBytes } from '../../composition/free-bytes.ts';
+import { fileBytes } from '../../base/missing-file.ts';
+import { freeBytesOf, minFreeBytes } from '../../composition/free-bytes.ts';
 import { replicasOf } from '../../duckdb/replicas.ts';
 import type { Check, Finding } from './check.ts';
 
@@ -29,7 +29,7 @@ export function diskCheck({
     async run(): Promise<Finding> {
       const freeMb = Math.floor((await freeBytes(directory)) / mb);
       const found = `${freeMb} MB are free at ${directory}`;
-      if (freeMb * mb < leastFreeBytes) {
+      if (freeMb * mb < minFreeBytes) {
         return { isFine: false, problems: [{ found, fix: 'make room, or move DATA_DIR to a larger disk' }] };
       }
       // Queries spill up to four times their memory.
@@ -37,8 +37,8 @@ export function diskCheck({
       const fix = `have ${wantedMb} MB, four times ENGINE_MEMORY_MB: large queries spill to this disk`;
       const advice = freeMb < wantedMb ? [{ found, fix }] : [];
       // Queries read one file while the other is written.
-      const [first, second] = await Promise.all(replicasOf(databasePath).map(bytesOf));
-      const leastMb = leastFreeBytes / mb;
+      const [first, second] = await Promise.all(replicasOf(databasePath).map(fileBytes));
+      const leastMb = minFreeBytes / mb;
       const copyMb = Math.ceil((first ?? 0) / mb);
       if (second === undefined && freeMb - leastMb < copyMb) {
         advice.push({
@@ -51,16 +51,11 @@ export function diskCheck({
   };
 }
 
-async function bytesOf(path: string): Promise<number | undefined> {
-  return (await stat(path).catch(() => undefined))?.size;
-}
-
 /** The free bytes at the nearest existing folder: before a first start DATA_DIR does not exist. */
 async function askSystem(directory: string): Promise<number> {
   for (let folder = resolve(directory); ; folder = dirname(folder)) {
     try {
-      const { bavail, bsize } = await statfs(folder);
-      return bavail * bsize;
+      return await freeBytesOf(folder);
     } catch (error) {
       if (dirname(folder) === folder) throw error;
     }

@@ -1,6 +1,7 @@
-import { access, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { exists } from '../../base/missing-file.ts';
 import { databasePath, openEngine } from '../../composition/compose-engine.ts';
 import type { Config } from '../../composition/config.ts';
 import { readSourceFolder } from '../../endpoints/sources.ts';
@@ -25,7 +26,7 @@ export async function openCheckingEngine(
   config: Config,
   deps: Parameters<typeof openEngine>[1],
 ): Promise<CheckingEngine> {
-  const isEmpty = config.ENGINE === 'duckdb' && !(await isThere(databasePath(config)));
+  const isEmpty = config.ENGINE === 'duckdb' && !(await exists(databasePath(config)));
   if (!isEmpty && !lacksTables(config)) {
     const engine = await openEngine(config, deps);
     return { engine, isEmpty, close: () => engine.close() };
@@ -56,11 +57,4 @@ function makeTables(config: Config): Promise<void> {
   const { SOURCES_DIR: sourcesDirectory } = config;
   const to = { databasePath: databasePath(config), sourcesDirectory, rows: 0, nowMs: 0 };
   return writeSampleInChild(to, () => undefined);
-}
-
-function isThere(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,6 +1,6 @@
-import { access } from 'node:fs/promises';
 import { issuedIn, type TokenRecords } from '../../auth/token-record.ts';
 import type { Clock } from '../../base/clock.ts';
+import { exists } from '../../base/missing-file.ts';
 import type { Check } from './check.ts';
 
 type TokenCheckOptions = {
@@ -30,7 +30,7 @@ export function tokenCheck({ records, sampleTokenFile, isOneGiven, clock }: Toke
       const found = `${accepted} accepted, ${expired.length} expired, ${revoked.length} revoked in ${records.place}${given}`;
       if (accepted > 0 || isOneGiven) return { isFine: true, found };
       if (issued.length === 0) {
-        const which = (await isThere(sampleTokenFile))
+        const which = (await exists(sampleTokenFile))
           ? 'the one of the first start'
           : 'the next start makes one';
         return { isFine: true, found: `${which}, in ${sampleTokenFile}; none is issued` };
@@ -38,11 +38,4 @@ export function tokenCheck({ records, sampleTokenFile, isOneGiven, clock }: Toke
       return { isFine: false, problems: [{ found, fix: 'npm run token -- issue --name <who>' }] };
     },
   };
-}
-
-function isThere(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }

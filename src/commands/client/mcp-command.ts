@@ -1,6 +1,7 @@
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { messageOf } from '../../base/errors.ts';
 import { type Address, reachGateway } from './reach-gateway.ts';
 
 /**
@@ -38,7 +39,7 @@ async function answerFailure(
   message: JSONRPCMessage,
   error: unknown,
 ): Promise<void> {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   if ('method' in message && 'id' in message) {
     await agent.send({ jsonrpc: '2.0', id: message.id, error: { code: -32603, message: text } });
   } else process.stderr.write(`${text}\n`);

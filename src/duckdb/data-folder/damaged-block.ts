@@ -1,11 +1,12 @@
 import { open } from 'node:fs/promises';
+import { messageOf } from '../../base/errors.ts';
 
 /**
  * Finds in an error of DuckDB where a file is damaged: a block with a wrong checksum, or one that ends too early.
  * @returns a position in that block, in bytes from the start of its file; undefined for other errors
  */
 export function damagedPlace(error: unknown): number | undefined {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   const place =
     /checksum \d+ does not match .* in block at location (\d+)/.exec(text)?.[1] ??
     /Could not read enough bytes from file .* from location (\d+)/.exec(text)?.[1];

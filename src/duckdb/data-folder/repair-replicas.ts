@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ignoreMissing } from '../../base/missing-file.ts';
+import { exists, fileBytes, ignoreMissing } from '../../base/missing-file.ts';
 import { SetupError } from '../../base/setup-error.ts';
 import { pointerOf, publish, readCurrent, replicasOf } from '../replicas.ts';
 import { headersBytes, isDamagedAt, readBlockCount } from './damaged-block.ts';
@@ -31,7 +31,7 @@ export async function repairReplicas(
     throw bothGone(databasePath);
   for (const file of replicasOf(databasePath)) {
     const isSuspect = async () => {
-      if (!(await isThere(file))) return file === pointer && hasOther(databasePath, [file]);
+      if (!(await hasBytes(file))) return file === pointer && hasOther(databasePath, [file]);
       return isEachOpened || looksDamaged(file);
     };
     if (!(await isSuspect())) continue;
@@ -73,7 +73,7 @@ async function setAside(
   const damaged: DamagedFile[] = [];
   const keep = async (file: string) => {
     // The current file may be gone.
-    if (!(await stat(file).catch(() => undefined))) return;
+    if (!(await exists(file))) return;
     const keptAs = `${file}.damaged-${nowMs}`;
     await rename(file, keptAs);
     await rename(`${file}.wal`, `${keptAs}.wal`).catch(() => undefined);
@@ -87,20 +87,20 @@ async function setAside(
 
 async function hasOther(databasePath: string, refused: readonly string[]): Promise<boolean> {
   const others = replicasOf(databasePath).filter(file => !refused.includes(file));
-  return (await Promise.all(others.map(isThere))).includes(true);
+  return (await Promise.all(others.map(hasBytes))).includes(true);
 }
 
 /** Removes an empty first file, which DuckDB can't open: it is left by a start that was killed at its very beginning, or had no disk space. */
 async function removeEmpty(databasePath: string): Promise<void> {
-  const isEmpty = async () => (await stat(databasePath).catch(() => undefined))?.size === 0;
+  const isEmpty = async () => (await fileBytes(databasePath)) === 0;
   if (!(await isEmpty()) || (await hasOther(databasePath, [databasePath]))) return;
   await delay(lookAgainMs);
   if ((await isEmpty()) && (await isRefused(databasePath))) await rm(databasePath);
 }
 
 /** Whether a file has any bytes: a first start that is killed at its very beginning leaves an empty one. */
-async function isThere(file: string): Promise<boolean> {
-  return ((await stat(file).catch(() => undefined))?.size ?? 0) > 0;
+async function hasBytes(file: string): Promise<boolean> {
+  return ((await fileBytes(file)) ?? 0) > 0;
 }
 
 function nothingLeft(refused: readonly string[]): SetupError {
