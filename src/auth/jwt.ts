@@ -9,10 +9,10 @@ import {
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import { type Caller, endpointGlob, endpointsPattern } from './caller.ts';
+import { type Caller, endpointsPattern } from './caller.ts';
 import { type JwtKeys, KeysUnavailableError, keysMs } from './jwt-keys.ts';
 import { effectiveScopes, scopes } from './scopes.ts';
-import { maxFixedLength } from './token-record.ts';
+import { grantSchemas } from './token-record.ts';
 import type { Authenticator, Tokens } from './tokens.ts';
 import type { Meters } from './usage/meters.ts';
 import { givenLimits, type TokenLimits } from './usage/token-limits.ts';
@@ -75,16 +75,14 @@ export function acceptJwts(
   };
 }
 
-const value = z.string().min(1).max(maxFixedLength);
-
 /** The claims by which a token may state its grants. A token with other values for them is refused. */
 const claimsSchema = z.object({
   sub: z.string().min(1),
   exp: z.number(),
   scope: z.string().default(''),
-  sqg_endpoints: z.array(z.string().regex(endpointGlob)).min(1).optional(),
-  sqg_parameters: z.record(z.string().min(1), value).optional(),
-  sqg_max_bytes_billed: z.int().min(1).optional(),
+  sqg_endpoints: grantSchemas.endpoints.optional(),
+  sqg_parameters: grantSchemas.parameters.optional(),
+  sqg_max_bytes_billed: grantSchemas.maxBytesBilled.optional(),
   sqg_limits: givenLimits.optional(),
 });
 
@@ -191,7 +189,7 @@ function readCaller(
   const claims = claimsSchema.parse(payload);
   const fixed: Record<string, string> = { ...claims.sqg_parameters };
   for (const [parameter, claim] of parameterClaims) {
-    const read = value.safeParse(payload[claim]);
+    const read = grantSchemas.fixedValue.safeParse(payload[claim]);
     if (!read.success) throw new RefusedClaim(`the claim "${claim}" is missing, or no text`);
     if (Object.hasOwn(fixed, parameter) && fixed[parameter] !== read.data) {
       throw new RefusedClaim(`the claims "${claim}" and "sqg_parameters" differ`);

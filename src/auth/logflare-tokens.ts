@@ -1,5 +1,5 @@
 import { type Caller, endpointsPattern } from './caller.ts';
-import { effectiveScopes, scopes } from './scopes.ts';
+import { allRights, effectiveScopes } from './scopes.ts';
 
 /** A plain token of the environment, and what it allows. */
 export type PlainToken = { readonly token: string; readonly caller: Caller };
@@ -19,8 +19,7 @@ export function logflareTokens({ publicToken, privateToken }: LogflareTokens): P
     scopes: effectiveScopes(['write']),
     endpoints: endpointsPattern([]),
   };
-  const rights = scopes.filter(scope => scope !== 'force-redact');
-  const owner: Caller = { tokenId: 'logflare-private', scopes: effectiveScopes(rights) };
+  const owner: Caller = { tokenId: 'logflare-private', scopes: effectiveScopes(allRights) };
   return [
     ...(publicToken === undefined ? [] : [{ token: publicToken, caller: sender }]),
     ...(privateToken === undefined ? [] : [{ token: privateToken, caller: owner }]),

@@ -2,7 +2,7 @@ import { connectRedis } from '../store/connect-redis.ts';
 import { subscribeToRedis } from '../store/subscribe-to-redis.ts';
 import { watchConnection } from '../store/watch-connection.ts';
 import { parseRecords, type TokenRecords } from './token-record.ts';
-import { tokenScripts } from './token-scripts.ts';
+import { changedMessage, tokenScripts } from './token-scripts.ts';
 import type { TotalUsage, Usage, UsageLedger } from './usage/usage-ledger.ts';
 
 /** The records and the use of tokens in a Redis that all gateways share. */
@@ -112,9 +112,6 @@ export function openRedisTokens(url: string): RedisTokens {
     },
   };
 }
-
-/** An object with a type, as the subscriber requires. */
-const changedMessage = '{"type":"tokens"}';
 
 function readStored(text: string): ReturnType<typeof parseRecords> {
   try {

@@ -20,6 +20,9 @@ export type Scope = keyof typeof scopeMeanings;
 /** All scopes, in the order of the documentation. */
 export const scopes = Object.keys(scopeMeanings) as readonly Scope[]; // the keys of a literal
 
+/** All rights, without the duty. */
+export const allRights: readonly Scope[] = scopes.filter(scope => scope !== 'force-redact');
+
 /** Scopes that an issued token has unless they are withheld: all tokens had these rights before the scopes existed. */
 export const defaultScopes: readonly Scope[] = ['sandbox', 'introspect'];
 

@@ -6,6 +6,15 @@ import { limitsSchema, type TokenLimits } from './usage/token-limits.ts';
 /** Maximum characters of a fixed value; the pattern that matches it literally may have twice as many. */
 export const maxFixedLength = 512;
 
+/** The schemas of what a token may be granted, in records and in the claims of JSON Web Tokens alike. */
+const fixedValue = z.string().min(1).max(maxFixedLength);
+export const grantSchemas = {
+  endpoints: z.array(z.string().regex(endpointGlob)).min(1),
+  fixedValue,
+  parameters: z.record(z.string().min(1), fixedValue),
+  maxBytesBilled: z.int().min(1),
+};
+
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const scopeList = z.array(z.enum(scopes));
 
@@ -21,11 +30,11 @@ export const recordSchema = z.strictObject({
   /** Default scopes that are withheld. */
   without: scopeList.optional(),
   /** Names and globs of the saved queries that it may read; absent: all. */
-  endpoints: z.array(z.string().regex(endpointGlob)).min(1).optional(),
+  endpoints: grantSchemas.endpoints.optional(),
   /** Parameter values that the token fixes, by name. */
-  parameters: z.record(z.string().min(1), z.string().min(1).max(maxFixedLength)).optional(),
+  parameters: grantSchemas.parameters.optional(),
   /** Bytes that one query may be billed. */
-  maxBytesBilled: z.int().min(1).optional(),
+  maxBytesBilled: grantSchemas.maxBytesBilled.optional(),
   limits: limitsSchema.optional(),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().optional(),

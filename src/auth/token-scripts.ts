@@ -1,3 +1,6 @@
+/** Notifies the other gateways that the records have changed: an object with a type, as the subscriber requires. */
+export const changedMessage = '{"type":"tokens"}';
+
 /** The atomic operations on tokens in Redis. */
 export const tokenScripts = {
   /** Replaces the records if they are unchanged since they were read. KEYS: records, version; ARGV: version, records, channel. */
@@ -8,7 +11,7 @@ export const tokenScripts = {
       if version ~= ARGV[1] then return 0 end
       redis.call('SET', KEYS[1], ARGV[2])
       redis.call('INCR', KEYS[2])
-      redis.call('PUBLISH', ARGV[3], '{"type":"tokens"}')
+      redis.call('PUBLISH', ARGV[3], '${changedMessage}')
       return 1`,
   },
   /**

@@ -4,7 +4,7 @@ import { GatewayError } from '../base/errors.ts';
 import type { AuthEvent } from './auth-events.ts';
 import { type Caller, endpointsPattern } from './caller.ts';
 import type { PlainToken } from './logflare-tokens.ts';
-import { defaultScopes, effectiveScopes, scopes } from './scopes.ts';
+import { allRights, defaultScopes, effectiveScopes } from './scopes.ts';
 import { grantedScopes, isDenial, issuedIn, type TokenRecord, type TokenRecords } from './token-record.ts';
 import { hashToken, isMistyped } from './token-text.ts';
 import type { Meters } from './usage/meters.ts';
@@ -166,8 +166,7 @@ function fixedTokens({
     const tokenId = `environment-${hash.slice(0, 8).toLowerCase()}`;
     return accepted(Buffer.from(hash, 'hex'), { tokenId, scopes: effectiveScopes(defaultScopes) });
   });
-  const rights = scopes.filter(scope => scope !== 'force-redact');
-  const developer = { tokenId: 'development', scopes: effectiveScopes(rights) };
+  const developer = { tokenId: 'development', scopes: effectiveScopes(allRights) };
   const own = accessToken === undefined ? [] : [{ token: accessToken, caller: developer }];
   return [...bare, ...[...own, ...plain].map(({ token, caller }) => accepted(hashToken(token), caller))];
 }
