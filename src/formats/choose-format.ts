@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import { listStart } from '../http-messages/content-negotiation.ts';
+import { weightsOf } from '../http-messages/content-negotiation.ts';
 import { formatNames, type RowFormat, rowFormats } from './row-formats.ts';
 
 /**
@@ -29,34 +29,21 @@ export function chooseFormat(given: unknown, accept: string | undefined): RowFor
   );
 }
 
-type MediaRange = { readonly type: string; readonly quality: number };
-
 /** The format with the highest weight; among equal weights, the first in our order of preference. */
 function acceptedFormat(accept: string): RowFormat | undefined {
   if (accept.trim() === '') return 'json';
-  const ranges = listStart(accept).split(',').map(readRange);
+  const weights = weightsOf(accept);
   let best: RowFormat | undefined;
-  let bestQuality = 0;
+  let highest = 0;
   for (const name of formatNames) {
-    const quality = Math.max(...rowFormats[name].mediaTypes.map(type => qualityOf(type, ranges)));
-    if (quality > bestQuality) [best, bestQuality] = [name, quality];
+    const weight = Math.max(...rowFormats[name].mediaTypes.map(type => weightOf(type, weights)));
+    if (weight > highest) [best, highest] = [name, weight];
   }
   return best;
 }
 
-/** Parses a media range. Parameters other than the weight are ignored: clients send `application/json; charset=utf-8`. */
-function readRange(text: string): MediaRange {
-  const [type = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase());
-  const weight = parameters.find(parameter => parameter.startsWith('q='))?.slice(2) ?? '1';
-  return { type, quality: Number(weight) };
-}
-
 /** The weight of a media type by RFC 9110, section 12.5.1: the most specific matching range decides, and `q=0` excludes. */
-function qualityOf(type: string, ranges: readonly MediaRange[]): number {
-  const matching = [type, `${type.split('/')[0]}/*`, '*/*'];
-  for (const pattern of matching) {
-    const found = ranges.find(range => range.type === pattern);
-    if (found) return found.quality > 0 ? found.quality : 0; // NaN is not a weight
-  }
-  return 0;
+function weightOf(type: string, weights: ReadonlyMap<string, number>): number {
+  const weight = weights.get(type) ?? weights.get(`${type.split('/')[0]}/*`) ?? weights.get('*/*') ?? 0;
+  return weight > 0 ? weight : 0; // NaN is not a weight
 }

@@ -15,6 +15,8 @@ import {
   preferredType,
   prefersHtml,
 } from '../http-messages/content-negotiation.ts';
+import { maxBodyBytes } from '../http-messages/http-limits.ts';
+import { requireJsonType } from '../http-messages/read-json-body.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
@@ -41,9 +43,6 @@ type GraphqlOptions = {
   /** Called with the code of each error. */
   readonly onRefused: (code: string) => void;
 };
-
-/** Maximum bytes of a request's body. */
-const maxBodyBytes = 1024 * 1024;
 
 /** The media type of a result, by the range in the client's Accept header. */
 const mediaTypes = new Map([
@@ -189,9 +188,7 @@ function documentCache<Value extends object>() {
  * @throws GatewayError `unsupported_media_type`
  */
 function rejectForms({ method, headers }: RequestContext['request']): void {
-  const type = headers['content-type'] ?? '';
-  if (method !== 'POST' || /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) return;
-  throw new GatewayError('unsupported_media_type', 'Content-Type must be application/json');
+  if (method === 'POST') requireJsonType(headers['content-type'] ?? '');
 }
 
 function reportErrors({

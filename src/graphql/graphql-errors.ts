@@ -1,6 +1,7 @@
 import { type ASTNode, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
-import { type ErrorCode, errorCodes, type GatewayError, toGatewayError } from '../base/errors.ts';
+import { type ErrorCode, errorCodes, type GatewayError, shortened, toGatewayError } from '../base/errors.ts';
+import { errorHeaders } from '../http-messages/render-error.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import { type Redaction, redactMessage } from '../pipeline/representation.ts';
 import type { OperationContext } from './operation-context.ts';
@@ -13,9 +14,6 @@ export const sameErrorCodes: Plugin<object, OperationContext> = {
   },
 };
 
-/** Maximum characters of a message of GraphQL's own, which may repeat a whole variable. */
-const maxMessageLength = 1000;
-
 function withOurCode(error: GraphQLError, redact: Redaction): GraphQLError {
   const { code, http } = error.extensions;
   if (typeof code === 'string' && Object.hasOwn(errorCodes, code)) return error;
@@ -26,7 +24,7 @@ function withOurCode(error: GraphQLError, redact: Redaction): GraphQLError {
   const isNoDocument = code === 'BAD_REQUEST' && status !== 405;
   // Yoga leaves it out for variables of the wrong type, which are a 200 in application/json as well.
   const asInSpec = code === undefined && status === 400 ? { status, spec: true } : http;
-  return new GraphQLError(redactMessage(error.message.slice(0, maxMessageLength), redact), {
+  return new GraphQLError(redactMessage(shortened(error.message), redact), {
     nodes,
     source,
     positions,
@@ -79,15 +77,13 @@ export function failedResponse(
   requestId: string,
   mediaType = 'application/json',
 ): HttpResponse {
-  const { retryAfterSeconds } = error;
   return {
     status: error.status,
     headers: {
       'content-type': `${mediaType}; charset=utf-8`,
       'cache-control': 'no-store',
       vary: 'Accept',
-      ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
-      ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+      ...errorHeaders(error),
     },
     body: Buffer.from(
       JSON.stringify({ errors: [toGraphqlError(error).toJSON()], extensions: { request_id: requestId } }),

@@ -102,8 +102,8 @@ export function chooseEncoding(accept: string | undefined, length: number): Cont
   return choice;
 }
 
-/** The weights of an Accept or Accept-Encoding header by lower-case name; other parameters are ignored. */
-function weightsOf(header: string): ReadonlyMap<string, number> {
+/** The weights of an Accept or Accept-Encoding header by lower-case name. Other parameters are ignored: clients send `application/json; charset=utf-8`. */
+export function weightsOf(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   for (const part of listStart(header).toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map(text => text.trim());

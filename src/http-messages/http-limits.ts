@@ -7,7 +7,7 @@ export const maxHeaderBytes = 128 * 1024;
 /** Maximum number of headers of a request. */
 export const maxHeaders = 1000;
 
-/** Maximum bytes of a request body of the REST route. */
+/** Maximum bytes of a request body, except one with rows to load. */
 export const maxBodyBytes = 1024 * 1024;
 
 /** Maximum bytes of a request body with rows to load. */

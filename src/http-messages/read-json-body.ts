@@ -1,4 +1,4 @@
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, messageOf } from '../base/errors.ts';
 import type { RequestContext } from './request-context.ts';
 
 /**
@@ -10,12 +10,7 @@ export async function readJsonBody(
   maxBytes: number,
 ): Promise<Record<string, unknown>> {
   const type = context.request.headers['content-type'];
-  if (type !== undefined && !isJson(type)) {
-    throw new GatewayError(
-      'unsupported_media_type',
-      `Content-Type is ${JSON.stringify(type.slice(0, 120))}; allowed: application/json`,
-    );
-  }
+  if (type !== undefined) requireJsonType(type);
   const text = await context.readBody(maxBytes);
   if (text.trim() === '') return Object.create(null);
   const value = parseJson(text);
@@ -25,15 +20,20 @@ export async function readJsonBody(
   throw new GatewayError('invalid_body', 'The request body is JSON, but not an object of parameters');
 }
 
-function isJson(contentType: string): boolean {
-  return /^application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i.test(contentType);
+/** @throws GatewayError `unsupported_media_type` unless a Content-Type says that the body is JSON */
+export function requireJsonType(contentType: string): void {
+  if (/^application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i.test(contentType)) return;
+  throw new GatewayError(
+    'unsupported_media_type',
+    `Content-Type is ${JSON.stringify(contentType.slice(0, 120))}; allowed: application/json`,
+  );
 }
 
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new GatewayError('invalid_body', `The request body is not JSON: ${reason.slice(0, 120)}`);
   }
 }

@@ -30,14 +30,21 @@ export function renderError(error: GatewayError, requestId: string, compat: Comp
     'cache-control': 'no-store',
     // Varnish remembers "do not keep" under a key like any other response, so errors need the same Vary.
     vary,
-    ...(error.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.retryAfterSeconds) }),
-    ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...errorHeaders(error),
   };
   if (compat === 'logflare' && accessFailures.has(error.code)) {
     return { status: 401, headers, body: Buffer.from('{"error":"Unauthorized"}') };
   }
   const status = compat === 'logflare' && queryFailures.has(error.code) ? 200 : error.status;
   return { status, headers, body: Buffer.from(JSON.stringify({ error: errorObject(error, requestId) })) };
+}
+
+/** The headers that tell a client what to do about an error, in whatever form its body is. */
+export function errorHeaders({ status, retryAfterSeconds }: GatewayError): OutgoingHttpHeaders {
+  return {
+    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+  };
 }
 
 /** The `error` object of contract 2.15. */
