@@ -1,12 +1,13 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { messageOf } from '../base/errors.ts';
 import type { Config } from '../composition/config.ts';
 import { checkFiles } from '../duckdb/files/check-files.ts';
 import { type InferredColumn, type InferredFiles, inferColumns } from '../duckdb/files/infer-columns.ts';
 import { UnreadableFileError } from '../duckdb/files/unreadable-file-error.ts';
 import type { CsvForm } from '../endpoints/csv-form.ts';
 import { formatOf, parseSource } from '../endpoints/parse-source.ts';
-import type { Source, SourceField } from '../endpoints/source.ts';
+import { columnOf, type Source, type SourceField } from '../endpoints/source.ts';
 import { namesOf, readSourceFolder, type SourceFolder } from '../endpoints/sources.ts';
 import { yamlKey } from '../endpoints/written-names.ts';
 import { parseCommand, UsageError } from './command-line.ts';
@@ -95,7 +96,7 @@ async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOp
   ).catch(cause => {
     // An error of the system, such as that of a missing file, is explained as that of any command.
     if (cause.path !== undefined) throw cause;
-    throw new UnreadableFileError(cause instanceof Error ? cause.message : String(cause), { cause });
+    throw new UnreadableFileError(messageOf(cause), { cause });
   });
   const namesColumns = format === 'parquet' || (format === 'csv' && found.csv.header !== false);
   if (found.rows === 0 && !namesColumns)
@@ -194,7 +195,7 @@ async function check(config: Config, print: PrintFound, names: readonly string[]
       const rows = await checkFiles(source);
       print({ name, rows }, `ok     ${name}: ${rows} rows`);
     } catch (error) {
-      const problem = problemOf(source, error instanceof Error ? error.message : String(error));
+      const problem = problemOf(source, messageOf(error));
       print({ name, problem }, `WRONG  ${name}: ${problem}`);
       isAllWell = false;
     }
@@ -203,14 +204,14 @@ async function check(config: Config, print: PrintFound, names: readonly string[]
 }
 
 /** DuckDB's message about a value in a CSV file in our own words; of any other message, the first line. */
-function problemOf({ columns, from = {} }: Source, message: string): string {
+function problemOf(source: Source, message: string): string {
   const [, line] = /CSV Error on Line: (\d+)/.exec(message) ?? [];
   const [, inFile = '', value] =
     /^Error when converting column "(.*?)"\. Could not convert string "(.*)" to '/m.exec(message) ?? [];
   const [firstLine = ''] = message.split('\n');
   if (line === undefined || value === undefined) return firstLine;
-  const name = Object.keys(columns).find(each => (from[each] ?? each) === inFile) ?? inFile;
-  const field = columns[name];
+  const name = columnOf(source, inFile);
+  const field = source.columns[name];
   const type = field === undefined ? 'its type' : typeName(field);
   return `line ${line}, column ${name}: ${JSON.stringify(value)} is no ${type}`;
 }

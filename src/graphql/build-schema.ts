@@ -6,8 +6,7 @@ import type { ColumnDefinition, EndpointDefinition, ParameterDefinition } from '
 import { enumTypeName } from '../endpoints/graphql-names.ts';
 import { graphqlName, graphqlTypeName, sqlFieldName } from '../endpoints/names.ts';
 import { describeParameter } from '../endpoints/parameters/describe-parameter.ts';
-import { scalarTypeOf } from '../endpoints/parameters/read-parameter.ts';
-import type { RawParameters } from '../pipeline/bind-parameters.ts';
+import { type RawParameters, scalarTypeOf } from '../endpoints/parameters/read-parameter.ts';
 import { addSqlTypes } from './add-sql-types.ts';
 import { type Row, type Rows, rowConverter, withoutThen } from './read-rows.ts';
 import { type Builder, createSchemaBuilder, type FieldContext } from './schema-builder.ts';

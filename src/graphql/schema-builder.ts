@@ -1,7 +1,7 @@
 import SchemaBuilder from '@pothos/core';
 import { type GraphQLResolveInfo, Kind } from 'graphql';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import type { RawParameters } from '../pipeline/bind-parameters.ts';
+import type { RawParameters } from '../endpoints/parameters/read-parameter.ts';
 import type { ListOptions } from './operation-budget.ts';
 import type { Row, Rows, RowText } from './read-rows.ts';
 

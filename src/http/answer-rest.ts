@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
 import { withinDeadline } from '../base/time-limit.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
+import type { RawParameters } from '../endpoints/parameters/read-parameter.ts';
 import { chooseFormat } from '../formats/choose-format.ts';
 import { type RowFormat, rowFormats } from '../formats/row-formats.ts';
 import { isLongResult, type RowFormatter } from '../formats/row-formatter.ts';
@@ -19,7 +20,6 @@ import { readJsonBody } from '../http-messages/read-json-body.ts';
 import { readQueryString } from '../http-messages/read-query-string.ts';
 import { hasBody, type RequestContext } from '../http-messages/request-context.ts';
 import { type HttpResponse, maxJoinedBytes, type Repeat } from '../http-messages/send-response.ts';
-import type { RawParameters } from '../pipeline/bind-parameters.ts';
 import { type ExplainedEndpoint, explainEndpoint } from '../pipeline/explain-endpoint.ts';
 import { bytesOfPlan, type EndpointRequest, type Plan } from '../pipeline/plan-request.ts';
 import {

@@ -4,6 +4,7 @@ import type { CacheKey } from '../cache/cache-request.ts';
 import { cacheKey } from '../cache/entry.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
 import {
+  type RawParameters,
   readParameter,
   readPlainText,
   sentValue,
@@ -12,9 +13,6 @@ import {
 import type { QueryParameter } from '../engine/engine.ts';
 import { spellAlike } from '../googlesql/syntax/spell-alike.ts';
 import { type FixedParameters, fixParameters } from './fixed-parameters.ts';
-
-/** Parameters as a caller sent them: text from a query string, JSON values from a body or a GraphQL argument. */
-export type RawParameters = Readonly<Record<string, unknown>>;
 
 const maxSqlLength = 65_536;
 

@@ -2,21 +2,23 @@ import { isDeepStrictEqual } from 'node:util';
 import { RE2JS } from 're2js';
 import { GatewayError } from '../base/errors.ts';
 import type { EndpointDefinition, ParameterDefinition } from '../endpoints/definition.ts';
-import { readParameter, sentValue } from '../endpoints/parameters/read-parameter.ts';
+import { type RawParameters, readParameter, sentValue } from '../endpoints/parameters/read-parameter.ts';
 import { parseQuery } from '../googlesql/syntax/parse-query.ts';
 import { foldName } from '../googlesql/tree/scope.ts';
 
 /** Values that a token fixes, by parameter name. */
 export type FixedParameters = Readonly<Record<string, string>>;
 
-type Raw = Readonly<Record<string, unknown>>;
-
 /**
  * Replaces what the caller sent by the values that its token fixes (contract 8.8). For a regular expression the value is the pattern
  * that matches it literally (contract 8.9).
  * @throws GatewayError `forbidden` if the caller sent another value, or as `requireTaken`
  */
-export function fixParameters(definition: EndpointDefinition, raw: Raw, fixed: FixedParameters): Raw {
+export function fixParameters(
+  definition: EndpointDefinition,
+  raw: RawParameters,
+  fixed: FixedParameters,
+): RawParameters {
   // The rest is inherited from what the caller sent: a body may have a hundred thousand members, too many to copy.
   const bound: Record<string, unknown> = Object.create(raw);
   for (const [name, value] of Object.entries(fixed)) {
@@ -63,8 +65,8 @@ function isSame(parameter: ParameterDefinition, sent: unknown, fixed: unknown): 
 }
 
 /**
- * Refuses a caller's SQL if a subset of the saved query would expose rows beyond the fixed values: each subset that reads a source
- * must itself use every fixed parameter.
+ * Refuses a caller's SQL if a subset of the saved query would expose rows beyond the fixed values: each subset that reads a source must
+ * itself use every fixed parameter.
  * @throws GatewayError `forbidden`
  */
 export function requireFixedSubsets(definition: EndpointDefinition, fixed: FixedParameters): void {
@@ -73,13 +75,13 @@ export function requireFixedSubsets(definition: EndpointDefinition, fixed: Fixed
     if (open === undefined) continue;
     throw new GatewayError(
       'forbidden',
-      `The access token fixes the parameter "${name}", which the subset "${open}" of "${definition.name}" does not use; SQL of one's own is not allowed here`,
+      `The access token fixes the parameter "${name}", which the subset "${open}" of "${definition.name}" does not use; callers' SQL is not allowed here`,
     );
   }
 }
 
-/** Whether a caller's SQL over the subsets of a saved query stays within the fixed values; `requireFixedSubsets` throws if not. */
-export function keepsWithin(definition: EndpointDefinition, fixed: FixedParameters): boolean {
+/** Whether `requireFixedSubsets` accepts: a caller's SQL over the subsets of the saved query stays within the fixed values. */
+export function hasFixedSubsets(definition: EndpointDefinition, fixed: FixedParameters): boolean {
   return Object.keys(fixed).every(name => openSubset(definition, name) === undefined);
 }
 

@@ -1,7 +1,8 @@
 import { type Caller, requireEndpoint } from '../auth/caller.ts';
 import type { Cache } from '../cache/cache.ts';
+import type { RawParameters } from '../endpoints/parameters/read-parameter.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
-import { bindQuery, type RawParameters } from './bind-parameters.ts';
+import { bindQuery } from './bind-parameters.ts';
 import { findEndpoint } from './plan-request.ts';
 
 type InvalidateDeps = {

@@ -5,7 +5,7 @@ import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { withoutValue } from '../endpoints/parameters/read-parameter.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import type { Engine, Subset } from '../engine/engine.ts';
-import { keepsWithin, requireTaken } from './fixed-parameters.ts';
+import { hasFixedSubsets, requireTaken } from './fixed-parameters.ts';
 import { findEndpoint, mayRead } from './plan-request.ts';
 
 /** A saved query, as one caller may see it. */
@@ -82,7 +82,8 @@ async function listed(
   definition: EndpointDefinition,
 ): Promise<ListedEndpoint> {
   const { scopes, fixedParameters = {} } = caller;
-  const maySendSql = definition.sandbox && scopes.has('sandbox') && keepsWithin(definition, fixedParameters);
+  const maySendSql =
+    definition.sandbox && scopes.has('sandbox') && hasFixedSubsets(definition, fixedParameters);
   const subsets = maySendSql ? await subsetsOf(engine, definition).catch(withoutSubsets) : undefined;
   return { definition, subsets, fixed: fixedBy(caller) };
 }

@@ -8,12 +8,13 @@ import type { Stages } from '../base/spans.ts';
 import type { EndpointQuery, QueryOptions, RunQuery } from '../batch/run-queries.ts';
 import type { CacheRequest, Load } from '../cache/cache-request.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
+import type { RawParameters } from '../endpoints/parameters/read-parameter.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { boundWindow } from '../engine/bound-window.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import { addFacts, type RequestFacts } from '../http-messages/request-context.ts';
 import type { RedactionKind } from '../redaction/redaction-kinds.ts';
-import { type BoundQuery, bindQuery, type RawParameters } from './bind-parameters.ts';
+import { type BoundQuery, bindQuery } from './bind-parameters.ts';
 import { requireFixedSubsets } from './fixed-parameters.ts';
 import { type Redaction, redactError } from './representation.ts';
 

@@ -235,5 +235,3 @@ function withDeadline<T>(command: Promise<T>, { deadlineMs, watchProgress }: Dea
     command.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
-
-/** A refused connection to a name with several addresses has no message of its own, but a code. */

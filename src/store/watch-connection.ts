@@ -18,20 +18,21 @@ export function watchConnection(client: Connection): (error: unknown) => string 
   });
   client.on('error', (error: unknown) => {
     // A Cluster's own error only says that no node could be used; its nodes have reported why.
-    if (!(error instanceof Error && 'lastNodeError' in error)) reason = messageOf(error);
+    if (!(error instanceof Error && 'lastNodeError' in error)) reason = reasonOf(error);
   });
   client.on('node error', (error: unknown) => {
     // A closed connection is a consequence of the error before it.
-    const message = messageOf(error);
+    const message = reasonOf(error);
     reason = message === 'Connection is closed.' ? (reason ?? message) : message;
   });
   return error =>
     error instanceof ReplyError
-      ? `Redis refuses: ${messageOf(error)}`
-      : `Redis does not answer: ${reason ?? messageOf(error)}`;
+      ? `Redis refuses: ${reasonOf(error)}`
+      : `Redis does not answer: ${reason ?? reasonOf(error)}`;
 }
 
-function messageOf(error: unknown): string {
+/** A refused connection to a name with several addresses has no message of its own, but a code. */
+function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || ('code' in error ? String(error.code) : error.name);
 }

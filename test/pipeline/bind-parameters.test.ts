@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
+import type { RawParameters } from '../../src/endpoints/parameters/read-parameter.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
-import {
-  bindParameters,
-  bindQuery,
-  type RawParameters,
-  readCallerSql,
-} from '../../src/pipeline/bind-parameters.ts';
+import { bindParameters, bindQuery, readCallerSql } from '../../src/pipeline/bind-parameters.ts';
 import type { FixedParameters } from '../../src/pipeline/fixed-parameters.ts';
 
 const definition = (sandbox: boolean, since = 'since') =>

@@ -18,8 +18,11 @@ export const maxPatternLength = 1024;
 const maxElements = 1000;
 const maxListLength = 65_536;
 
+/** Parameters as a caller sent them: text from a query string, JSON values from a body or a GraphQL argument. */
+export type RawParameters = Readonly<Record<string, unknown>>;
+
 /** The value sent for a parameter. Own members only: a parameter may be named `constructor`, which every object inherits. */
-export function sentValue(raw: Readonly<Record<string, unknown>>, name: string): unknown {
+export function sentValue(raw: RawParameters, name: string): unknown {
   const value = raw[name];
   return typeof value === 'function' ? undefined : value;
 }
