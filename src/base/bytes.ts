@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { takeTurns } from './turns.ts';
 
 /** Bytes that are copied or hashed at a time: about a millisecond of work. */
@@ -22,10 +22,17 @@ export async function joinBytes(parts: readonly Uint8Array[]): Promise<Buffer> {
   return all;
 }
 
-/** 128 bits of SHA-256 as base64url. Long bytes are hashed in slices: copying them to another thread would take as long as hashing. */
+/** The digest of short bytes: 128 bits of SHA-256 as base64url, enough to distinguish two bodies of one URL. */
+export const digestShort = (bytes: Buffer) => finishDigest(createHash('sha256').update(bytes));
+
+/** The same digest of bytes of any length: long ones are hashed in slices, because copying them to another thread would take as long. */
 export async function digestBytes(bytes: Buffer): Promise<string> {
   const hash = createHash('sha256');
   await inChunks(bytes, bytes.length, chunk => hash.update(chunk));
+  return finishDigest(hash);
+}
+
+function finishDigest(hash: Hash): string {
   return hash.digest().toString('base64url', 0, 16);
 }
 
@@ -56,8 +63,8 @@ export function ownMemory(bytes: Buffer): Buffer {
 const minReleasedBytes = 16 * 1024;
 
 /**
- * Frees the memory of bytes that nobody reads again, now instead of when V8 collects: V8 lets 64 MB of dead bytes pass before it does, and
- * with a megabyte more for each request they lie between what lives, where malloc can't give them back. Short bytes and slices of other memory stay.
+ * Frees the memory of bytes that nobody reads again, now instead of when V8 collects: V8 lets 64 MB of dead bytes pass before it does. By
+ * then they are scattered among live ones, and malloc can't return their pages to the system. Short bytes and slices of other memory stay.
  */
 export function releaseBytes({ byteLength, buffer }: Uint8Array): void {
   if (byteLength < minReleasedBytes || byteLength !== buffer.byteLength) return;

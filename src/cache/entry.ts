@@ -1,4 +1,4 @@
-import { createHash, hash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
@@ -58,11 +58,6 @@ export async function makeEntry(
 /** The body of a REST answer with these rows: `{"result":[…]}`. */
 export function renderBody(rowsJson: Buffer): Promise<Buffer> {
   return joinBytes([Buffer.from(bodyOpening), rowsJson, Buffer.from(bodyClosing)]);
-}
-
-/** 128 bits of SHA-256 as base64url: enough to distinguish two bodies of one URL. */
-export function digestOf(body: Buffer): string {
-  return createHash('sha256').update(body).digest().toString('base64url', 0, 16);
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   listEndpoints,
 } from '../pipeline/list-endpoints.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import { privateJsonText } from './json-response.ts';
 
 /**
  * Answers `GET /api/endpoints` and `GET /api/endpoints/<name or UUID>`: the saved queries that the token may read (contract 10.5).
@@ -29,11 +30,7 @@ export async function answerCatalogue(
     reference === undefined
       ? `{"endpoints":[${await listEndpoints(deps, caller, coveredEndpoints(deps, caller), text)}]}`
       : text(await listEndpoint(deps, caller, reference));
-  return {
-    status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-    body: Buffer.from(body),
-  };
+  return privateJsonText(body);
 }
 
 /** The object that `docs/rest.md` describes, without undefined members. */

@@ -5,6 +5,8 @@ import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import { checkSql } from '../pipeline/check-sql.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import { privateJson } from './json-response.ts';
+import { renderRefusal } from './render-refusal.ts';
 
 /**
  * Answers `POST /api/endpoints/<name or UUID>/check`: what is wrong with the `sql` of a JSON body, or else its columns.
@@ -21,19 +23,5 @@ export async function answerCheck(
     signal: context.signal,
     readSql: async () => (await readJsonBody(context, maxBodyBytes)).sql,
   });
-  return {
-    status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-    body: Buffer.from(
-      JSON.stringify('code' in checked ? refused(checked) : { verdict: 'ok', columns: checked }),
-    ),
-  };
-}
-
-function refused({
-  code,
-  message,
-  position,
-}: Exclude<Awaited<ReturnType<typeof checkSql>>, readonly unknown[]>) {
-  return { verdict: 'refused', error: { code, message, ...position } };
+  return privateJson('code' in checked ? renderRefusal(checked) : { verdict: 'ok', columns: checked });
 }

@@ -10,6 +10,7 @@ import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import { invalidateEndpoint } from '../pipeline/invalidate-endpoint.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import { privateJson } from './json-response.ts';
 
 const orderSchema = z.strictObject({
   endpoint: z.string(),
@@ -41,9 +42,5 @@ export async function answerInvalidate(deps: PipelineDeps, context: RequestConte
     endpoint,
     parameters && Object.assign(parameters, sql !== undefined && { sql }),
   );
-  return {
-    status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-    body: Buffer.from(JSON.stringify({ invalidated: scope })),
-  };
+  return privateJson({ invalidated: scope });
 }

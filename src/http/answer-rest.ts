@@ -32,6 +32,8 @@ import {
   runEndpoint,
 } from '../pipeline/run-endpoint.ts';
 import { requestKey } from './hits/fast-path.ts';
+import { privateJson } from './json-response.ts';
+import { renderRefusal } from './render-refusal.ts';
 import { type BodyForm, isNotModified, rowsHeaders, withoutContent } from './rows-headers.ts';
 
 /**
@@ -306,18 +308,11 @@ function explainResponse(explained: ExplainedEndpoint): HttpResponse {
     cache_key: cacheKey,
     max_bytes_billed: maxBytesBilled,
   };
-  return {
-    status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-    body: Buffer.from(JSON.stringify({ explain: { ...shared, ...renderVerdict(verdict) } })),
-  };
+  return privateJson({ explain: { ...shared, ...renderVerdict(verdict) } });
 }
 
 function renderVerdict(verdict: ExplainedEndpoint['verdict']): object {
-  if ('code' in verdict) {
-    const { code, message, position } = verdict;
-    return { verdict: 'refused', error: { code, message, ...position } };
-  }
+  if ('code' in verdict) return renderRefusal(verdict);
   const { columns, sources, estimatedBytes } = verdict;
   return { verdict: 'ok', estimated_bytes: estimatedBytes, sources, columns };
 }

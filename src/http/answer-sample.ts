@@ -1,6 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
+import { privateJson } from './json-response.ts';
 
 /** What the page of a first start gets without a token: the token that the gateway made itself, and parameter values that have rows. */
 export type PageSample = { readonly token: string; readonly parameters: Readonly<Record<string, string>> };
@@ -35,9 +36,5 @@ export function answerSample(sample: PageSample | undefined, { request }: Reques
   const isProxied = !asksAsBrowser || proxyHeaders.some(name => headers[name] !== undefined);
   const isHere = ownHost.test(headers.host ?? '') && ownAddress.test(socket.remoteAddress ?? '');
   const isGiven = sample !== undefined && site === 'same-origin' && isHere && !isProxied;
-  return {
-    status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-    body: Buffer.from(JSON.stringify(isGiven ? sample : {})),
-  };
+  return privateJson(isGiven ? sample : {});
 }

@@ -6,6 +6,7 @@ import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
+import { privateJson } from './json-response.ts';
 
 /**
  * Answers `GET /admin/warm`: when groups are due, what all workers did, and what they skipped and why; for tokens with the scope `warm`.
@@ -20,11 +21,7 @@ export async function answerWarm(
   const caller = await tokens.authenticate(readCredentials(context.request.headers));
   requireScope(caller, 'warm');
   countRequests(caller.meter, 1);
-  return {
-    status: 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-    body: Buffer.from(JSON.stringify(render(await stateOf(schedule), caller))),
-  };
+  return privateJson(render(await stateOf(schedule), caller));
 }
 
 async function stateOf(schedule: Pick<WarmSchedule, 'state'>): Promise<ScheduleState> {

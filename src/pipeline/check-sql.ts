@@ -1,15 +1,15 @@
 import { requireEndpoint, requireScope } from '../auth/caller.ts';
 import { countRequests } from '../auth/usage/meters.ts';
-import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { GatewayError } from '../base/errors.ts';
 import type { Column } from '../base/rows.ts';
 import { withoutValue } from '../endpoints/parameters/read-parameter.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import { readCallerSql } from './bind-parameters.ts';
-import type { RefusedStatement } from './explain-endpoint.ts';
 import { requireFixedSubsets, requireTaken } from './fixed-parameters.ts';
 import { findEndpoint, type PlanDeps } from './plan-request.ts';
-import { type Redaction, redactError } from './representation.ts';
+import { type RefusedStatement, refusalOf } from './refused-statement.ts';
+import { type Redaction, redactError, redactionOf } from './representation.ts';
 
 type CheckDeps = Pick<PlanDeps, 'tokens' | 'endpoints' | 'redactKinds'> & {
   readonly engine: Pick<Engine, 'check'>;
@@ -37,7 +37,7 @@ export async function checkSql(
   const caller = await tokens.authenticate(headers.credentials);
   countRequests(caller.meter, 1);
   const definition = findEndpoint(endpoints, endpoint, caller);
-  const { name, sql, parameters, sandbox, redactPii } = definition;
+  const { name, sql, parameters, sandbox } = definition;
   requireEndpoint(caller, name);
   requireScope(caller, 'sandbox');
   if (!sandbox)
@@ -46,20 +46,16 @@ export async function checkSql(
     requireTaken(definition, caller.fixedParameters);
     requireFixedSubsets(definition, caller.fixedParameters);
   }
-  // Errors are redacted unless the request asks for unredacted rows.
+  // Until the SQL is read, errors are redacted in any case.
   const kinds = definition.redactKinds ?? redactKinds;
   let redact: Redaction = kinds;
   try {
-    if (headers.redactPii instanceof GatewayError) throw headers.redactPii;
+    const requested = redactionOf(kinds, definition, headers, caller);
     const callerSql = readCallerSql(definition, { sql: await readSql() });
-    const mustRedact = caller.scopes.has('force-redact');
-    redact = mustRedact || (headers.redactPii ?? redactPii) ? kinds : undefined;
+    redact = requested;
     const statement = { sql, parameters: parameters.map(withoutValue), ...(callerSql && { callerSql }) };
     return await engine.check(statement, { signal, caller: caller.tokenId });
   } catch (thrown) {
-    const error = toGatewayError(redactError(thrown, redact));
-    const { code, message, position } = error;
-    if (code === 'invalid_query' || code === 'sandbox_refused') return { code, message, position };
-    throw error;
+    return refusalOf(redactError(thrown, redact));
   }
 }

@@ -1,14 +1,14 @@
 import { requireScope } from '../auth/caller.ts';
-import { type SqlPosition, toGatewayError } from '../base/errors.ts';
 import { startStages } from '../base/spans.ts';
 import { statementOf } from '../batch/run-queries.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import { boundWindow } from '../engine/bound-window.ts';
 import type { Engine, Explanation, QueryParameter } from '../engine/engine.ts';
 import { type EndpointRequest, type Plan, type PlanDeps, planRequest } from './plan-request.ts';
+import { type RefusedStatement, refusalOf } from './refused-statement.ts';
 import { redactError } from './representation.ts';
 
-/** What an endpoint would do for a request, found out without running a query. */
+/** What an endpoint would do for a request; no query ran to find out. */
 export type ExplainedEndpoint = {
   readonly endpoint: EndpointDefinition;
   /** The engine's explanation of the statement, or why it refuses it. */
@@ -19,13 +19,6 @@ export type ExplainedEndpoint = {
   readonly cacheKey: string;
   /** Bytes that the query may be billed: the smaller of the endpoint's and the token's limit; absent: no limit. */
   readonly maxBytesBilled: number | undefined;
-};
-
-/** The engine would not run the statement. */
-export type RefusedStatement = {
-  readonly code: 'invalid_query' | 'sandbox_refused';
-  readonly message: string;
-  readonly position: SqlPosition | undefined;
 };
 
 type ExplainDeps = PlanDeps & { readonly engine: Pick<Engine, 'explain'> };
@@ -62,9 +55,6 @@ async function judge(
   try {
     return await engine.explain(statementOf(query), { signal, timeoutMs, ...optionsFor(request) });
   } catch (thrown) {
-    const error = redactError(thrown, redact);
-    const { code, message, position } = toGatewayError(error);
-    if (code === 'invalid_query' || code === 'sandbox_refused') return { code, message, position };
-    throw error;
+    return refusalOf(redactError(thrown, redact));
   }
 }

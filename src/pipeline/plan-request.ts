@@ -16,7 +16,7 @@ import { addFacts, type RequestFacts } from '../http-messages/request-context.ts
 import type { RedactionKind } from '../redaction/redaction-kinds.ts';
 import { type BoundQuery, bindQuery } from './bind-parameters.ts';
 import { requireFixedSubsets } from './fixed-parameters.ts';
-import { type Redaction, redactError } from './representation.ts';
+import { type Redaction, redactError, redactionOf } from './representation.ts';
 
 /** Bytes of a plan and its answer besides their texts: parameters, functions, headers, stages. */
 const planBytes = 4096;
@@ -92,16 +92,15 @@ export async function planRequest(deps: PlanDeps, request: EndpointRequest, stag
   requireEndpoint(caller, definition.name);
   stages.done('auth');
 
-  // Errors are redacted unless the request asks for unredacted rows.
+  // Until the parameters are read, errors are redacted in any case.
   const kinds = definition.redactKinds ?? deps.redactKinds;
   let redact: Redaction = kinds;
   try {
-    if (headers.redactPii instanceof GatewayError) throw headers.redactPii;
+    const requested = redactionOf(kinds, definition, headers, caller);
     const sent = request.readParameters(definition);
     // Awaited only if it is a promise: an operation watches the time that planning each of its fields takes.
     const raw = sent instanceof Promise ? await sent : sent;
-    const mustRedact = caller.scopes.has('force-redact');
-    redact = mustRedact || (headers.redactPii ?? definition.redactPii) ? kinds : undefined;
+    redact = requested;
     const { fixedParameters } = caller;
     const query = bindQuery(definition, raw, fixedParameters);
     if (query.callerSql !== undefined) requireScope(caller, 'sandbox');

@@ -1,9 +1,10 @@
 import type { Caller } from '../auth/caller.ts';
-import { digestBytes, ownMemory } from '../base/bytes.ts';
+import { digestBytes, digestShort, ownMemory } from '../base/bytes.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
-import { digestOf, type Entry } from '../cache/entry.ts';
+import type { Entry } from '../cache/entry.ts';
 import { createSingleFlight, type SingleFlight } from '../cache/single-flight.ts';
+import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import { jsonColumnsOf } from '../redaction/json-columns.ts';
 import { type RedactionOptions, redactRowsJson } from '../redaction/redact-rows-json.ts';
@@ -78,7 +79,7 @@ function redactInline(rows: Rendered, options: RedactionOptions): Representation
   const redacted = redactRowsJson(rows.body, options);
   // It is kept as long as the rows are, so it must not keep a larger buffer alive.
   const body = redacted === rows.body ? redacted : ownMemory(redacted);
-  return { body, digest: rows.bodyDigest && digestOf(body) };
+  return { body, digest: rows.bodyDigest && digestShort(body) };
 }
 
 async function redactElsewhere(
@@ -95,6 +96,21 @@ function lookUp(rows: Rendered): Redacted {
   const found = redactedOf.get(rows) ?? { made: new Map(), making: createSingleFlight() };
   redactedOf.set(rows, found);
   return found;
+}
+
+/**
+ * The redaction of an answer: the caller's token may require it, else the request decides, else the saved query.
+ * @param kinds those of the saved query
+ * @throws GatewayError `invalid_header`
+ */
+export function redactionOf(
+  kinds: readonly RedactionKind[],
+  { redactPii: isDefault }: Pick<EndpointDefinition, 'redactPii'>,
+  { redactPii: requested }: Pick<CallerHeaders, 'redactPii'>,
+  { scopes }: Pick<Caller, 'scopes'>,
+): Redaction {
+  if (requested instanceof GatewayError) throw requested;
+  return scopes.has('force-redact') || (requested ?? isDefault) ? kinds : undefined;
 }
 
 /** The redaction of messages about no particular saved query: all kinds, unless a caller who may see plain rows asks for them. */
