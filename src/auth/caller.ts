@@ -24,13 +24,13 @@ export function requireScope({ scopes }: Pick<Caller, 'scopes'>, scope: Scope): 
 }
 
 /** Whether the caller's token covers a saved query of this name. */
-export function mayAsk({ endpoints }: Pick<Caller, 'endpoints'>, endpoint: string): boolean {
+export function coversEndpoint({ endpoints }: Pick<Caller, 'endpoints'>, endpoint: string): boolean {
   return endpoints === undefined || endpoints.test(endpoint);
 }
 
 /** @throws GatewayError `forbidden` if the caller may not use a saved query of this name */
 export function requireEndpoint(caller: Pick<Caller, 'endpoints'>, endpoint: string): void {
-  if (mayAsk(caller, endpoint)) return;
+  if (coversEndpoint(caller, endpoint)) return;
   throw new GatewayError('forbidden', `The access token does not cover the saved query "${endpoint}"`);
 }
 

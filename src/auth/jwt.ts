@@ -117,7 +117,7 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
   const recent = new Map<string, Verified>();
   const byCaller = new WeakMap<Caller, Verified>();
 
-  async function verifyAnew(presented: string): Promise<Verified> {
+  async function verifyUncached(presented: string): Promise<Verified> {
     const payload = await readPayload(presented, keyOf, {
       algorithms,
       issuer,
@@ -144,7 +144,7 @@ export function createJwtVerifier(options: JwtOptions): JwtVerifier {
       const known = recent.get(presented);
       if (known && isCurrent(known)) return known.caller;
       try {
-        const verified = await verifyAnew(presented);
+        const verified = await verifyUncached(presented);
         if (isDenied(verified.ids)) throw new RefusedClaim('it was revoked');
         if (recent.size >= maxRecent) recent.clear();
         recent.set(presented, verified);

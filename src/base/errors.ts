@@ -136,7 +136,7 @@ export type SqlPosition = { readonly line: number; readonly column: number };
 type ErrorDetails = {
   readonly position?: SqlPosition | undefined;
   readonly bytesLimit?: number | undefined;
-  readonly isOfSource?: boolean | undefined;
+  readonly isSourceFailure?: boolean | undefined;
   /** Overrides the seconds of the table if the failure knows when a retry makes sense. */
   readonly retryAfterSeconds?: number | undefined;
   readonly cause?: unknown;
@@ -153,7 +153,7 @@ export class GatewayError extends Error {
   /** The `maxBytesBilled` for which the query was refused; under a higher one it may run. Absent for all other failures. */
   readonly bytesLimit: number | undefined;
   /** Whether the cause is a source itself, or the right to read it: then all queries over it fail like this. */
-  readonly isOfSource: boolean;
+  readonly isSourceFailure: boolean;
   /** Seconds after which a retry makes sense; absent when it never does. */
   readonly retryAfterSeconds: number | undefined;
 
@@ -162,7 +162,7 @@ export class GatewayError extends Error {
     this.code = code;
     this.position = options.position;
     this.bytesLimit = options.bytesLimit;
-    this.isOfSource = options.isOfSource ?? false;
+    this.isSourceFailure = options.isSourceFailure ?? false;
     const row = errorCodes[code];
     this.retryAfterSeconds =
       options.retryAfterSeconds ?? ('retryAfterSeconds' in row ? row.retryAfterSeconds : undefined);

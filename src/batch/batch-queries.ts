@@ -125,8 +125,8 @@ async function answerOnce(
   open.forEach((asked, at) => {
     const result = results[at]!;
     // It was refused because the first caller has too many queries waiting, which is no reason to refuse the others.
-    const isOfFirst = 'code' in result && result.code === 'too_many_requests';
-    if (!isOfFirst || asked.options.caller === first.options.caller) answers.set(asked, result);
+    const concernsFirstOnly = 'code' in result && result.code === 'too_many_requests';
+    if (!concernsFirstOnly || asked.options.caller === first.options.caller) answers.set(asked, result);
   });
 }
 

@@ -87,7 +87,7 @@ export async function runBatch(
       });
     } catch (thrown) {
       const error = toGatewayError(thrown);
-      if (part.length > 1 && !options.signal.aborted && isOfItsValues(error)) {
+      if (part.length > 1 && !options.signal.aborted && mayDependOnValues(error)) {
         const half = Math.ceil(part.length / 2);
         await answerPart(part.slice(0, half));
         await answerPart(part.slice(half));
@@ -99,9 +99,9 @@ export async function runBatch(
 }
 
 /** Whether a run of fewer values may succeed: not if the engine is unavailable or refuses every query, nor if no caller waits. */
-function isOfItsValues({ code, isOfSource }: GatewayError): boolean {
-  const isOfTheMoment = ['cancelled', 'unavailable', 'overloaded', 'too_many_requests', 'deadline_exceeded'];
-  return !isOfSource && !isOfTheMoment.includes(code);
+function mayDependOnValues({ code, isSourceFailure }: GatewayError): boolean {
+  const transientCodes = ['cancelled', 'unavailable', 'overloaded', 'too_many_requests', 'deadline_exceeded'];
+  return !isSourceFailure && !transientCodes.includes(code);
 }
 
 async function runPart(

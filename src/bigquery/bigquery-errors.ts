@@ -28,8 +28,8 @@ export type FailureContext = {
 export function toCallersError(error: unknown, context: FailureContext): unknown {
   if (!(error instanceof BigQueryFailure)) return leftAlone(error);
   const row = failureRow(error);
-  const { message, isOfSource } = row;
-  const code = row.isOfCallersSql && context.ownSql !== undefined ? 'invalid_query' : row.code;
+  const { message, isSourceFailure } = row;
+  const code = row.mayBeCallersSql && context.ownSql !== undefined ? 'invalid_query' : row.code;
   if (message !== undefined) {
     report(error, context);
     const isOverLimit = error.reason === 'bytesBilledLimitExceeded';
@@ -40,7 +40,7 @@ export function toCallersError(error: unknown, context: FailureContext): unknown
     const retryAfterSeconds = row.remedy === 'nothing' ? undefined : error.retryAfterSeconds;
     return new GatewayError(code, message + limit, {
       bytesLimit,
-      isOfSource,
+      isSourceFailure,
       retryAfterSeconds,
       cause: error,
     });

@@ -49,7 +49,7 @@ export function missingColumn(
 /** The error for the caller. */
 export function missingColumnError({ source, column }: MissingColumn, cause: unknown): GatewayError {
   const message = `The query reads column ${column} of ${source}, which the warehouse's table lacks`;
-  return new GatewayError('engine_failed', message, { isOfSource: true, cause });
+  return new GatewayError('engine_failed', message, { isSourceFailure: true, cause });
 }
 
 /** The path that a message is about; the bare name where it may be one of several. */

@@ -233,13 +233,13 @@ async function read(
       request.caller,
     );
   } catch (error) {
-    if (!(error instanceof GatewayError) || !ofThisRequest.has(error.code)) throw error;
+    if (!(error instanceof GatewayError) || !requestFailures.has(error.code)) throw error;
     return readStored(parts, request, error);
   }
 }
 
 /** Failures of one request, which say nothing about the query: its caller has too many waiting, or its own time is over. */
-const ofThisRequest: ReadonlySet<ErrorCode> = new Set(['too_many_requests', 'deadline_exceeded']);
+const requestFailures: ReadonlySet<ErrorCode> = new Set(['too_many_requests', 'deadline_exceeded']);
 
 /** Equal for requests that share one run in this process; requests with different limits share through the store, as gateways do. */
 export function flightOf({

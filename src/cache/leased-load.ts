@@ -20,9 +20,9 @@ const leaseMs = 3000;
 /** Milliseconds between two extensions of the lease. */
 const extendMs = 1000;
 /** Milliseconds after which a waiter asks the store again: it may have missed a message. */
-const lookMs = 1000;
+const pollMs = 1000;
 /** Milliseconds after the last message of a waiter until it counts as gone: one message may be lost. */
-const awaitedMs = 2 * lookMs;
+const awaitedMs = 2 * pollMs;
 
 /** Values of more bytes take noticeable time to send to the store. */
 const largeBytes = 256 * 1024;
@@ -113,7 +113,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       if (!waiting) emit({ type: 'cache.waiting', endpoint: options.endpoint });
       waiting ??= startSpan('lease wait', { attributes: { 'saved_query.endpoint': options.endpoint } });
       announce(deps, options);
-      const woken = await wait.next(Math.min(claim.forMs + 1, lookMs), signal);
+      const woken = await wait.next(Math.min(claim.forMs + 1, pollMs), signal);
       // Time spent waiting for a query does not count as waiting for the store.
       options.budget.remainingMs = deps.store.budgetMs;
       if (woken.type === 'released' && woken.failurePayload === tooLargePayload) {
@@ -126,8 +126,8 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
       // The query ran out of its first caller's time, of which a caller here may have more (decision 108): then it runs again, unless an
       // older entry can be served instead.
       const hasOlder = options.known !== undefined && options.notBeforeMs === undefined;
-      const isOfFirst = failure?.code === 'deadline_exceeded' && !isNearlyOver && !hasOlder;
-      if (failure && !isOfFirst) throw failure;
+      const concernsFirstOnly = failure?.code === 'deadline_exceeded' && !isNearlyOver && !hasOlder;
+      if (failure && !concernsFirstOnly) throw failure;
     }
   } finally {
     clearTimeout(waitTimer);

@@ -164,7 +164,7 @@ type Backoff = {
 };
 
 const firstBackoffMs = 1000;
-const longestBackoffMs = 60_000;
+const maxBackoffMs = 60_000;
 
 /** Makes an empty back-off. */
 export function createBackoff(clock: Clock, random: () => number): Backoff {
@@ -173,11 +173,11 @@ export function createBackoff(clock: Clock, random: () => number): Backoff {
     isActive(digest) {
       const leftMs = (failing.get(digest)?.untilMs ?? 0) - clock.now();
       // More than the longest back-off can only remain if the clock was set back.
-      return leftMs > 0 && leftMs <= longestBackoffMs;
+      return leftMs > 0 && leftMs <= maxBackoffMs;
     },
     failed(digest) {
       const failures = (failing.get(digest)?.failures ?? 0) + 1;
-      const ms = Math.min(longestBackoffMs, firstBackoffMs * 2 ** (failures - 1));
+      const ms = Math.min(maxBackoffMs, firstBackoffMs * 2 ** (failures - 1));
       const backoffMs = Math.round(ms * (0.5 + random() / 2));
       failing.set(digest, { failures, untilMs: clock.now() + backoffMs });
       return backoffMs;

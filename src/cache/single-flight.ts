@@ -80,14 +80,14 @@ export function createSingleFlight<T>(): SingleFlight<T> {
       try {
         return await wait(key, flight, signal, caller);
       } catch (error) {
-        if (!isOfFirst(error, flight, { caller, joinedMs })) throw error;
+        if (!concernsFirstOnly(error, flight, { caller, joinedMs })) throw error;
       }
     }
   };
 }
 
 /** Whether a load failed for a reason that concerns its first caller alone: then it is repeated for the others. */
-function isOfFirst(
+function concernsFirstOnly(
   error: unknown,
   flight: Pick<Flight<unknown>, 'caller' | 'startedMs'>,
   { caller, joinedMs }: { readonly caller: string | undefined; readonly joinedMs: number },

@@ -22,7 +22,7 @@ const calmTicks = 2;
 const collectingTicks = 2;
 
 /** Growth since the last collection that is worth another one. */
-const worthBytes = 32 * 1024 * 1024;
+const minGrowthBytes = 32 * 1024 * 1024;
 
 /**
  * Makes a function to call once a second. V8 collects when a program allocates, so what died in a flood stays until the next one. The
@@ -40,7 +40,7 @@ export function createCalmCollector({ heldBytes, busyMs, collect }: CollectorDep
     const held = heldBytes();
     if (collecting > 0 && --collecting === 0) leftBytes = held;
     leftBytes = Math.min(leftBytes, held);
-    if (collecting > 0 || calm < calmTicks || held < leftBytes + worthBytes) return;
+    if (collecting > 0 || calm < calmTicks || held < leftBytes + minGrowthBytes) return;
     collecting = collectingTicks;
     collect();
   };

@@ -14,7 +14,7 @@ import {
   type SourceTexts,
 } from '../endpoints/sources.ts';
 import { watchFolder } from '../endpoints/watch-folder.ts';
-import { keepWindows } from '../engine/bound-window.ts';
+import { enforceWindows } from '../engine/bound-window.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { type Config, ConfigError } from './config.ts';
@@ -37,7 +37,7 @@ type EngineDeps = {
 
 /** Opens the engine that the configuration names, with the windows of saved queries enforced. */
 export async function openEngine(config: Config, deps: EngineDeps): Promise<Engine> {
-  return keepWindows(deps.engine ?? (await openAdapter(config, deps)), deps.clock);
+  return enforceWindows(deps.engine ?? (await openAdapter(config, deps)), deps.clock);
 }
 
 /** Opens the engine for a process that serves: if a file of the database can't be opened, it is set aside and the other one is served. */
@@ -149,10 +149,10 @@ export async function warehouseOf<Id extends string | undefined>(
 ): Promise<Id | string> {
   if (config.ENGINE === 'duckdb') return idOfFolder(databasePath(config));
   // All endpoints of Google have the same tables; an emulator has different ones with the same names.
-  const isOfGoogle = !isEmulator(config.BIGQUERY_API_ENDPOINT);
+  const isGoogle = !isEmulator(config.BIGQUERY_API_ENDPOINT);
   const tables = [...tablesOf(readSourceFolder(config.SOURCES_DIR), config)];
   const byName = tables.toSorted(([one], [other]) => (one < other ? -1 : 1));
-  const text = JSON.stringify([isOfGoogle, config.BIGQUERY_PROJECT, byName]);
+  const text = JSON.stringify([isGoogle, config.BIGQUERY_PROJECT, byName]);
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 

@@ -38,7 +38,7 @@ const retainLookMs = 1000;
 export function openLoading(
   config: Config,
   deps: OpenLoadingDeps,
-): (LoadingDeps & { goOnWithSample(): void; close(): Promise<void> }) | undefined {
+): (LoadingDeps & { growSample(): void; close(): Promise<void> }) | undefined {
   if (config.ENGINE !== 'duckdb') return undefined;
   const path = databasePath(config);
   const retention = { days: config.RETENTION_DAYS, megabytes: config.RETENTION_MB };
@@ -76,10 +76,10 @@ export function openLoading(
   let sampling: NodeJS.Timeout | undefined;
   return {
     /** Keeps adding sample rows as time passes, so that the last hour is never empty. */
-    goOnWithSample() {
+    growSample() {
       const { SAMPLE_ROWS: rows } = config;
       if (rows === 0 || rows > maxGrowingSample) return;
-      sampling = setInterval(() => loader.bringSample({ rows, nowMs: deps.clock.now() }), sampleMs).unref();
+      sampling = setInterval(() => loader.updateSample({ rows, nowMs: deps.clock.now() }), sampleMs).unref();
     },
     loader,
     get sources() {

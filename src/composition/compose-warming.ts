@@ -59,14 +59,14 @@ export function openWarming(config: Config, deps: WarmingDeps, isWorker: boolean
 }
 
 /** Milliseconds after which a run may again have a number of values that once gave too large a result. */
-const mostValuesMs = 86_400_000;
+const maxValuesMs = 86_400_000;
 
 function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): Warmer {
   const { clock, emit, cache, endpoints, runStatement } = deps;
   const { QUERY_TIMEOUT_MS: queryTimeoutMs } = config;
   const budget = createBytesBudget(config.WARM_BYTES_PER_HOUR, clock);
   const failed = new LRUCache<string, true>({ max: 10_000 });
-  const mostValues = new LRUCache<string, number>({ max: 10_000, ttl: mostValuesMs });
+  const maxValues = new LRUCache<string, number>({ max: 10_000, ttl: maxValuesMs });
   return createWarmer({
     schedule,
     clock,
@@ -79,7 +79,7 @@ function openWarmer(config: Config, deps: WarmingDeps, schedule: WarmSchedule): 
           cache,
           budget,
           failed,
-          mostValues,
+          maxValues,
           runStatement,
           planKey: payload => planWarming({ endpoints, queryTimeoutMs }, payload),
         },

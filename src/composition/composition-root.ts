@@ -70,7 +70,7 @@ export type Gateway = {
   readonly endpoints: EndpointRegistry;
   readonly tokens: Pick<Tokens, 'refresh'>;
   /** Starts to add sample rows as time passes. */
-  goOnWithSample(): void;
+  growSample(): void;
   /**
    * Answers the requests in flight, then closes the engine and the store.
    * @param options default: accepts no more connections, and waits for the requests in flight
@@ -142,7 +142,7 @@ export async function composeGateway(
     http,
     endpoints,
     tokens,
-    goOnWithSample: () => loading?.goOnWithSample(),
+    growSample: () => loading?.growSample(),
     close: closing(
       http,
       [...(loading ? [loading] : []), tokens, warming, redactor, formatter, freeBytes, { close }],

@@ -9,8 +9,8 @@ import { DatabaseBusyError } from '../duckdb/data-folder/database-busy-error.ts'
 import { claimFolder, dataFolderMode } from '../duckdb/data-folder/folder-format.ts';
 import { type DamagedFile, repairReplicas } from '../duckdb/data-folder/repair-replicas.ts';
 import { readCurrent } from '../duckdb/replicas.ts';
-import { bringLayout } from '../loading/bring-layout.ts';
 import { readLearned } from '../loading/events/learned-fields.ts';
+import { updateLayout } from '../loading/update-layout.ts';
 import { sampleProjects } from '../sample/vocabulary.ts';
 import { writeSampleInChild } from '../sample/write-sample-in-child.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
@@ -42,7 +42,7 @@ export async function prepareData(
     }
   }
   const sampleProject =
-    config.ENGINE === 'duckdb' ? await bringSample(config, { clock, emit, onProgress }) : '<project>';
+    config.ENGINE === 'duckdb' ? await updateSample(config, { clock, emit, onProgress }) : '<project>';
   const accessToken = config.ACCESS_TOKEN ?? (await sampleToken(config));
   return { accessToken, isOwnToken: accessToken !== config.ACCESS_TOKEN, sampleProject };
 }
@@ -65,10 +65,10 @@ async function repairFolder(path: string, nowMs: number): Promise<DamagedFile[]>
 }
 
 /** Extends the sample of the embedded engine up to now. */
-async function bringSample(config: Config, { clock, emit, onProgress }: PrepareDeps): Promise<string> {
+async function updateSample(config: Config, { clock, emit, onProgress }: PrepareDeps): Promise<string> {
   // The gateway itself extends a sample that is in two files.
   if (readCurrent(databasePath(config)).version !== '') {
-    await bringLayout(databasePath(config), config.SOURCES_DIR, emit);
+    await updateLayout(databasePath(config), config.SOURCES_DIR, emit);
     return sampleProjects[0];
   }
   try {

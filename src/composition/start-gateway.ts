@@ -24,7 +24,7 @@ async function start(config: Config, { emit, log, print }: ProcessDeps): Promise
     clock: systemClock,
     emit,
     onProgress: progress => {
-      if (progress.total >= worthABar) drawProgress(progress);
+      if (progress.total >= minProgressRows) drawProgress(progress);
     },
   });
   const pageSample = isOwnToken ? sampleForPage(config, accessToken, sampleProject) : undefined;
@@ -36,7 +36,7 @@ async function start(config: Config, { emit, log, print }: ProcessDeps): Promise
   // `address` is null or a string only for servers that listen on no TCP port.
   const { address, port, family } = gateway.server.address() as AddressInfo;
   const origin = `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-  gateway.goOnWithSample();
+  gateway.growSample();
   const endpoints = gateway.endpoints.all().map(({ name }) => name);
   const broken = [...gateway.endpoints.broken, ...readSourceFolder(config.SOURCES_DIR).broken];
   const brokenFiles = broken.map(({ file }) => file);
@@ -62,7 +62,7 @@ function sampleForPage(
 const quietMs = 500;
 
 /** Fewer sample rows are written before a progress bar could be read. */
-const worthABar = 5000;
+const minProgressRows = 5000;
 
 /** Explains why a start failed: by the message of an expected failure, by the stack of a bug. */
 function explain(error: unknown): string {

@@ -32,7 +32,7 @@ Saved query gateway at ${origin}
 ${config.PAGES ? `  page     ${origin}/\n` : ''}  GraphQL  ${origin}/graphql
 ${config.PAGES ? `  API      ${origin}/docs\n` : ''}  token    ${isShown ? token : whereTokenIs(config, token)}
 ${brokenFiles.length > 0 ? `  WRONG    ${brokenFiles.length} left out: ${brokenFiles.join(', ')}; npm run endpoint -- lint says why\n` : ''}`;
-  if (config.COMPAT === 'logflare') return head + standIn(config, origin);
+  if (config.COMPAT === 'logflare') return head + replacedService(config, origin);
   const served = tries(project).filter(({ name }) => endpoints.includes(name));
   const paths =
     served.length > 0
@@ -45,7 +45,7 @@ ${paths.map(path => `  curl -H 'X-API-KEY: ${shown}' '${path}'\n`).join('')}
 }
 
 /** What the gateway replaces (`COMPAT`), and which settings that still needs. */
-function standIn(
+function replacedService(
   { LOGFLARE_PUBLIC_ACCESS_TOKEN, LOGFLARE_PRIVATE_ACCESS_TOKEN, ENGINE }: Config,
   origin: string,
 ): string {

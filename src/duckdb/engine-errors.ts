@@ -26,7 +26,7 @@ export function toCallersError(
       'A file of the database is damaged; the other one takes its place',
       {
         cause: error,
-        isOfSource: true,
+        isSourceFailure: true,
       },
     );
   }

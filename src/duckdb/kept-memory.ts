@@ -55,10 +55,10 @@ export function watchKeptMemory({
       const isAsBefore = !hasFailed && Math.abs(grownBytes - fineBytes) < noticedBytes;
       if (grownBytes < maxBytes || isAsBefore) return false;
       try {
-        const mostBytes = (await blockBytes()) + maxBytes;
-        if (grownBytes > mostBytes) await release();
+        const limitBytes = (await blockBytes()) + maxBytes;
+        if (grownBytes > limitBytes) await release();
         const leftBytes = grown();
-        if (leftBytes > mostBytes) return true;
+        if (leftBytes > limitBytes) return true;
         fineBytes = leftBytes;
         return false;
       } catch {

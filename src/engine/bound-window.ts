@@ -9,7 +9,7 @@ import type { Duration, Engine, QueryParameter, Statement, Window } from './engi
  * depend on the current time are set here, when the query runs, so that the cache key contains only what the request said.
  * @throws GatewayError as the engine, and `invalid_parameter` as `boundWindow`
  */
-export function keepWindows(engine: Engine, clock: Clock): Engine {
+export function enforceWindows(engine: Engine, clock: Clock): Engine {
   const bounded = ({ window, ...statement }: Statement): Statement =>
     window ? { ...statement, parameters: boundWindow(window, statement.parameters, clock.now()) } : statement;
   return {
@@ -53,7 +53,7 @@ export function boundWindow(
 }
 
 /** Whether `boundWindow` would accept the parameters now: a start without an end becomes too old with time. */
-export function keepsWindow(window: Window, parameters: readonly QueryParameter[], nowMs: number): boolean {
+export function fitsWindow(window: Window, parameters: readonly QueryParameter[], nowMs: number): boolean {
   const { start, end } = givenBounds(window, parameters);
   return start === undefined || !isTooWide(window, start, end ?? toMicros(nowMs));
 }

@@ -39,7 +39,7 @@ export type Statement = {
   readonly parameters: readonly QueryParameter[];
   /** Maximum rows of the result; the engine cuts off the rest. */
   readonly maxRows: number;
-  /** The bounds of its time parameters: see `keepWindows`. An adapter never sees it. */
+  /** The bounds of its time parameters: see `enforceWindows`. An adapter never sees it. */
   readonly window?: Window;
 };
 

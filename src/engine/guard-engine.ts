@@ -31,19 +31,19 @@ type GuardOptions = {
 export function guardEngine(engine: Engine, options: GuardOptions): GuardedEngine {
   const { clock, emit, maxFailures = 5, backoffMs = 5000 } = options;
   let failures = 0;
-  let closedUntilMs = 0;
+  let openUntilMs = 0;
 
   function rejectWhileDown(): void {
-    const leftMs = closedUntilMs - clock.now();
+    const leftMs = openUntilMs - clock.now();
     // More than the back-off can only remain if the clock was set back.
     if (failures < maxFailures || leftMs <= 0 || leftMs > backoffMs) return;
     throw new GatewayError('unavailable', 'The query engine does not answer; it is tried again in a moment');
   }
 
-  function note(isAvailable: boolean): void {
+  function record(isAvailable: boolean): void {
     const wasDown = failures >= maxFailures;
     failures = isAvailable ? 0 : failures + 1;
-    if (failures >= maxFailures) closedUntilMs = clock.now() + backoffMs;
+    if (failures >= maxFailures) openUntilMs = clock.now() + backoffMs;
     if (wasDown && isAvailable) emit({ type: 'engine.up' });
     if (!wasDown && failures >= maxFailures) emit({ type: 'engine.down', failures });
   }
@@ -56,16 +56,16 @@ export function guardEngine(engine: Engine, options: GuardOptions): GuardedEngin
       rejectWhileDown();
       const isTrial = failures >= maxFailures;
       // This query is the trial; the others are still refused.
-      closedUntilMs = clock.now() + backoffMs;
+      openUntilMs = clock.now() + backoffMs;
       try {
         const result = await engine.run(statement, runOptions);
-        note(true);
+        record(true);
         return result;
       } catch (error) {
-        const isUp = isUpBy(error);
-        if (isUp !== undefined) note(isUp);
+        const isUp = showsUp(error);
+        if (isUp !== undefined) record(isUp);
         // The outcome says nothing about the engine: the next query is the trial.
-        else if (isTrial) closedUntilMs = clock.now();
+        else if (isTrial) openUntilMs = clock.now();
         throw error;
       }
     },
@@ -79,7 +79,7 @@ export function guardEngine(engine: Engine, options: GuardOptions): GuardedEngin
         // An engine may answer from memory, so success says nothing about the next query.
         return await engine.explain(statement, explainOptions);
       } catch (error) {
-        if (isUpBy(error) === false) note(false);
+        if (showsUp(error) === false) record(false);
         throw error;
       }
     },
@@ -89,11 +89,11 @@ export function guardEngine(engine: Engine, options: GuardOptions): GuardedEngin
 }
 
 /** Failures that prove that the engine answers. All others may have happened before it was asked: in the front-end, the queue, by a deadline or a caller who left. */
-const ofEngine: ReadonlySet<ErrorCode> = new Set(['engine_failed', 'result_too_large']);
+const provingCodes: ReadonlySet<ErrorCode> = new Set(['engine_failed', 'result_too_large']);
 
 /** Whether a failure shows that the engine is up; undefined if it shows neither. */
-function isUpBy(error: unknown): boolean | undefined {
-  const { code, isOfSource } = toGatewayError(error);
-  if (code === 'unavailable') return isOfSource ? undefined : false;
-  return ofEngine.has(code) ? true : undefined;
+function showsUp(error: unknown): boolean | undefined {
+  const { code, isSourceFailure } = toGatewayError(error);
+  if (code === 'unavailable') return isSourceFailure ? undefined : false;
+  return provingCodes.has(code) ? true : undefined;
 }

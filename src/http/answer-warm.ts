@@ -1,4 +1,4 @@
-import { type Caller, mayAsk, requireScope } from '../auth/caller.ts';
+import { type Caller, coversEndpoint, requireScope } from '../auth/caller.ts';
 import type { Authenticator } from '../auth/tokens.ts';
 import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
@@ -35,7 +35,7 @@ async function stateOf(schedule: Pick<WarmSchedule, 'state'>): Promise<ScheduleS
 }
 
 function render({ groups, keys, totals }: ScheduleState, caller: Caller) {
-  const covered = groups.filter(({ endpoint }) => mayAsk(caller, endpoint));
+  const covered = groups.filter(({ endpoint }) => coversEndpoint(caller, endpoint));
   const count = (name: string) => totals[name] ?? 0;
   const skipped = Object.entries(totals)
     .filter(([name]) => name.startsWith('skipped:'))

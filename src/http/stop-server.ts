@@ -16,7 +16,7 @@ export type StopOptions = {
 /** Milliseconds for which an idle connection stays open: a request may be on its way. */
 const idleMs = 250;
 
-const lookMs = 20;
+const pollMs = 20;
 
 /**
  * Stops a server without losing a request that has reached it:
@@ -44,10 +44,10 @@ export async function stopServer(
   while (connections.count > 0 && elapsedMs() < deadlineMs * 0.8) {
     await afterReading();
     if (elapsedMs() - closedMs >= Math.min(idleMs, quietMs)) connections.endIdle(Math.min(idleMs, quietMs));
-    await setTimeout(lookMs);
+    await setTimeout(pollMs);
   }
   if (connections.count > 0) handler.abort();
-  while (connections.count > 0 && elapsedMs() < deadlineMs * 0.9) await setTimeout(lookMs);
+  while (connections.count > 0 && elapsedMs() < deadlineMs * 0.9) await setTimeout(pollMs);
   connections.destroy();
   // Ends its interval, which looks for slow headers.
   server.close(() => undefined);
@@ -60,6 +60,6 @@ async function untilQuiet(server: Server, quietMs: number, maxMs: number): Promi
   };
   const endMs = lastMs + maxMs;
   server.on('connection', note);
-  while (performance.now() < Math.min(lastMs + quietMs, endMs)) await setTimeout(lookMs);
+  while (performance.now() < Math.min(lastMs + quietMs, endMs)) await setTimeout(pollMs);
   server.off('connection', note);
 }

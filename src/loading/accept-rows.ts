@@ -113,8 +113,8 @@ export async function acceptRows({
         block.characters += row.length;
       } catch (error) {
         // A RangeError: too deeply nested, or too long, to be parsed.
-        const isOfLine = [RowError, SyntaxError, RangeError].some(kind => error instanceof kind);
-        if (!isOfLine || !(error instanceof Error)) throw error;
+        const isLineFault = [RowError, SyntaxError, RangeError].some(kind => error instanceof kind);
+        if (!isLineFault || !(error instanceof Error)) throw error;
         rejected++;
         onReject?.(line, error.message, text);
         if (problems.length < maxNamed) problems.push({ line, reason: error.message });

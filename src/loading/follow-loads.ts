@@ -10,7 +10,7 @@ type FollowOptions = {
 };
 
 /** Milliseconds between two polls. */
-const lookMs = 200;
+const pollMs = 200;
 
 /** Milliseconds that accepted rows may wait before another process takes them over; the clock may have been set back since. */
 const leftMs = 3000;
@@ -28,7 +28,7 @@ export function followLoads({ databasePath, onLoaded, onLeft }: FollowOptions): 
   const timer = setInterval(() => {
     if (!isLooking) void look();
     if (++ticks % 10 === 0) void takeOver();
-  }, lookMs).unref();
+  }, pollMs).unref();
 
   async function look(): Promise<void> {
     isLooking = true;

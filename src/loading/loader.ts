@@ -40,7 +40,7 @@ export type Loader = {
   /** Stores rows that other processes have accepted. */
   wake(): void;
   /** Extends the sample up to a time. */
-  bringSample(sample: Sample): void;
+  updateSample(sample: Sample): void;
   /** Removes rows that exceed their source's retention. */
   retain(): void;
   /**
@@ -133,7 +133,7 @@ export function createLoader(options: LoaderOptions): Loader {
       // May still be called while the gateway is closing.
       if (!isClosed) running().send({ type: 'store' });
     },
-    bringSample: sample => running().send({ type: 'sample', sample }),
+    updateSample: sample => running().send({ type: 'sample', sample }),
     takeNewSources() {
       const added = isClosed ? [] : readNewSourceTexts(sourcesDirectory, sourceTexts);
       if (added.length === 0) return undefined;

@@ -101,7 +101,7 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     isLost = !(await storeAll(target, fresh, endMs));
     if (isLost) return { isLost };
     const expired = await removeOld(connection, { sources, nowMs, upkeep, isLast });
-    const isSampled = await bringSample(connection, sources, sample);
+    const isSampled = await updateSample(connection, sources, sample);
     const { moved, isDone } = await sortRows(connection, {
       sources,
       nowMs,
@@ -139,7 +139,7 @@ async function namesOfWaiting(
  * Extends the sample of the spare to that of the current file, or beyond.
  * @returns whether the spare has sample rows that the current file lacks
  */
-async function bringSample(
+async function updateSample(
   connection: DuckDBConnection,
   sources: readonly Source[],
   wanted: Sample | undefined,

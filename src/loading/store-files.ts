@@ -86,10 +86,10 @@ async function storeGroup(target: Target, files: readonly RowsFile[]): Promise<v
     await storeFiles(target, files);
   } catch (error) {
     const message = messageOf(error);
-    const isOfRows = error instanceof SyntaxError || quotesValues.test(message);
-    const needsMemory = !isOfRows && isLackOfMemory(error);
-    const isOfMachine = !isOfRows && (isLackOfRoom(message) || damagedPlace(error) !== undefined);
-    if (needsMemory ? !target.isLast : isOfMachine) throw error;
+    const isRowFault = error instanceof SyntaxError || quotesValues.test(message);
+    const needsMemory = !isRowFault && isLackOfMemory(error);
+    const isMachineFault = !isRowFault && (isLackOfRoom(message) || damagedPlace(error) !== undefined);
+    if (needsMemory ? !target.isLast : isMachineFault) throw error;
     if (isBroken(error)) {
       const [culprit] = files;
       // Whether other files break it, too, is unknown: the database accepts nothing until it is opened again.

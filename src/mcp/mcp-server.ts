@@ -140,8 +140,8 @@ async function callTool(
     return success(answer, tool.name, called);
   } catch (thrown) {
     const { code, message, position } = toGatewayError(thrown);
-    const isOfSql = takesSql && (code === 'invalid_query' || code === 'sandbox_refused');
-    return failure({ code, message, ...position, ...(isOfSql && { hint: sqlHint(listed) }) });
+    const isSqlFault = takesSql && (code === 'invalid_query' || code === 'sandbox_refused');
+    return failure({ code, message, ...position, ...(isSqlFault && { hint: sqlHint(listed) }) });
   }
 }
 

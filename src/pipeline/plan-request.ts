@@ -1,4 +1,4 @@
-import { type Caller, mayAsk, requireEndpoint, requireScope } from '../auth/caller.ts';
+import { type Caller, coversEndpoint, requireEndpoint, requireScope } from '../auth/caller.ts';
 import type { Authenticator } from '../auth/tokens.ts';
 import { countRequests } from '../auth/usage/meters.ts';
 import type { Clock } from '../base/clock.ts';
@@ -216,7 +216,7 @@ export function findEndpoint(
   const isBroken = endpoints.broken.some(({ file }) => file === `${reference}.sql`);
   // Only file names are matched against the token's globs, whose cost grows faster than the square of a text's length. A broken file's
   // parameters are unknown, and so whether it takes those that a token fixes.
-  if (isBroken && mayAsk(caller, reference) && !caller.fixedParameters) {
+  if (isBroken && coversEndpoint(caller, reference) && !caller.fixedParameters) {
     throw new GatewayError('endpoint_not_found', `Saved query ${reference} is not served: its file is wrong`);
   }
   const shown = reference.length > 60 ? `${reference.slice(0, 60)}…` : reference;
@@ -234,7 +234,8 @@ export function mayRead(
 ): boolean {
   const names = parameters.map(parameter => parameter.name);
   return (
-    mayAsk(caller, name) && Object.keys(caller.fixedParameters ?? {}).every(fixed => names.includes(fixed))
+    coversEndpoint(caller, name) &&
+    Object.keys(caller.fixedParameters ?? {}).every(fixed => names.includes(fixed))
   );
 }
 

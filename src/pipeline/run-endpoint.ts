@@ -9,7 +9,7 @@ import type { CacheRequest } from '../cache/cache-request.ts';
 import { type Entry, renderBody } from '../cache/entry.ts';
 import type { SingleFlight } from '../cache/single-flight.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import { keepsWindow } from '../engine/bound-window.ts';
+import { fitsWindow } from '../engine/bound-window.ts';
 import type { Engine } from '../engine/engine.ts';
 import { addFacts, type RequestFacts } from '../http-messages/request-context.ts';
 import type { Redactor } from '../redaction/redactor.ts';
@@ -148,7 +148,7 @@ function isInMemory({ cache }: PipelineDeps, { plan, rows }: Answer): boolean {
 function isPlanCurrent({ tokens, endpoints, clock }: PlanDeps, plan: Plan): boolean {
   const { caller, endpointsVersion, definition, query } = plan;
   if (!tokens.isCurrent(caller) || endpoints.version !== endpointsVersion) return false;
-  return !definition.window || keepsWindow(definition.window, query.parameters, clock.now());
+  return !definition.window || fitsWindow(definition.window, query.parameters, clock.now());
 }
 
 type ReadRows = {

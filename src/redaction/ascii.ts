@@ -35,7 +35,7 @@ export function isLocalPart(code: number): boolean {
 /** Escapes of JSON and URLs, whose last letter or digits do not belong to the text after them: `\n`, `\u0041`, `%3D`. */
 const escapeAtEnd = /(?:\\[bfnrt]|\\u[0-9a-f]{4}|%[2357][0-9a-f]|%40|%0[9ad])$/i;
 
-const longestEscape = 6;
+const maxEscapeLength = 6;
 const backslash = 0x5c;
 const percent = 0x25;
 
@@ -44,6 +44,6 @@ export function endsWithEscape(text: string, at: number): boolean {
   const isPossible =
     text.charCodeAt(at - 2) === backslash ||
     text.charCodeAt(at - 3) === percent ||
-    text.charCodeAt(at - longestEscape) === backslash;
-  return isPossible && escapeAtEnd.test(text.slice(Math.max(0, at - longestEscape), at));
+    text.charCodeAt(at - maxEscapeLength) === backslash;
+  return isPossible && escapeAtEnd.test(text.slice(Math.max(0, at - maxEscapeLength), at));
 }

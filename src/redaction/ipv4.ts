@@ -15,7 +15,7 @@ const addressWords = new Set(
 );
 
 /** Maximum characters of a product name before a version. */
-const longestProduct = 64;
+const maxProductLength = 64;
 
 /** Replaces IPv4 addresses: four numbers of at most 255 that are neither a version nor part of a longer number. */
 export function redactIpv4(text: string): string {
@@ -51,6 +51,6 @@ function isVersion(text: string, start: number, end: number): boolean {
   const after = text.slice(end, end + 16);
   if (/^[a-z]/i.test(after) || release.test(after)) return true;
   if (text[start - 1] !== '/' || /^:\d/.test(after)) return false;
-  const name = product.exec(text.slice(Math.max(0, start - longestProduct), start))?.[1];
+  const name = product.exec(text.slice(Math.max(0, start - maxProductLength), start))?.[1];
   return name !== undefined && !addressWords.has(name.toLowerCase());
 }

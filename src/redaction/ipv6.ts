@@ -8,7 +8,7 @@ const dottedQuad = /\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![0-9a-z])/iy;
 const zone = /%[0-9a-z_.-]*[0-9a-z]/iy;
 /** An IPv4 address up to its last dot: the number after it starts no IPv6 address. */
 const threeNumbers = /\d\.\d+\.\d+\.$/;
-const longestThreeNumbers = 12;
+const maxThreeNumbersLength = 12;
 /** Digits of an escape at the start of a stretch, which do not belong to the address: `%5B2001:db8::1`. */
 const percentDigits = /(?:[2357][0-9a-f]|40|0[9ad])/iy;
 const unicodeDigits = /[0-9a-f]{4}/iy;
@@ -104,13 +104,13 @@ function canStart(text: string, stretchStart: number, at: number): boolean {
   if (isAlphanumeric(before)) return endsWithEscape(text, at);
   if (colon > 0 || before !== code.dot) return true;
   // The last number of an IPv4 address starts no IPv6 address, but text after it may: `10.0.0.1.::1`.
-  return !threeNumbers.test(text.slice(Math.max(0, at - longestThreeNumbers), at));
+  return !threeNumbers.test(text.slice(Math.max(0, at - maxThreeNumbersLength), at));
 }
 
 /** Maximum number of groups: eight and a port. */
-const mostGroups = 9;
+const maxGroups = 9;
 /** Maximum digits of a port. */
-const longestPort = 5;
+const maxPortLength = 5;
 
 /** The end of the longest address that starts here. */
 function longestAddress(text: string, start: number): number | undefined {
@@ -165,13 +165,13 @@ function emptyReading() {
 function readGroup(text: string, start: number, reading: Reading): number | undefined {
   let digits = 0;
   let at = start;
-  for (; at - start <= longestPort && isHex(text.charCodeAt(at)); at++) {
+  for (; at - start <= maxPortLength && isHex(text.charCodeAt(at)); at++) {
     if (isDigit(text.charCodeAt(at))) digits++;
   }
   const length = at - start;
   // Only a port, after eight groups, may be longer than four.
-  const mostDigits = reading.groups === mostGroups - 1 ? longestPort : 4;
-  if (length === 0 || length > mostDigits || reading.groups === mostGroups) return undefined;
+  const maxDigits = reading.groups === maxGroups - 1 ? maxPortLength : 4;
+  if (length === 0 || length > maxDigits || reading.groups === maxGroups) return undefined;
   reading.groups++;
   reading.length = length;
   reading.isNumber = digits === length;
@@ -197,7 +197,7 @@ function isAddress(reading: Reading, quads: number): boolean {
   if (reading.isCompressed) return groups > 0 && groups + quads <= 7 && isNoScope(reading);
   // Eight pairs of digits are an EUI-64 or part of a fingerprint.
   if (notOfTwo === 0) return false;
-  if (groups === mostGroups) return isNumber;
+  if (groups === maxGroups) return isNumber;
   return groups + quads === 8;
 }
 

@@ -5,7 +5,7 @@ import type { RedactionKind } from './redaction-kinds.ts';
 const defaultLength = 64 * 1024;
 
 /** A run that nowhere may be cut is cut after this many characters all the same: redacting them holds the thread for a fifth of a second. */
-const longestPiece = 1024 * 1024;
+const maxPieceLength = 1024 * 1024;
 
 /**
  * Where a text may be cut: before a character that is part of no kind of personal data, nor needed to recognise it. Not before white
@@ -35,7 +35,7 @@ export function* redactLongText(
 }
 
 function pieceEnd(text: string, start: number, pieceLength: number): number {
-  const last = Math.min(text.length, start + longestPiece);
+  const last = Math.min(text.length, start + maxPieceLength);
   if (last - start <= pieceLength) return last;
   // Six more characters, for the look-behind of the expression.
   const from = start + pieceLength - lookBehind;

@@ -12,7 +12,7 @@ import { type RedactionKind, redactionKinds } from './redaction-kinds.ts';
 export function redactText(value: string, kinds: readonly RedactionKind[] = redactionKinds): string {
   let text = value;
   // Adjacent addresses, as in `10.0.0.1.f::1`, are recognised only after their neighbour is replaced.
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxRounds; round++) {
     const redacted = redactOnce(text, kinds);
     if (redacted === text) break;
     text = redacted;
@@ -21,7 +21,7 @@ export function redactText(value: string, kinds: readonly RedactionKind[] = reda
 }
 
 /** Maximum number of rounds, for hostile text; adjacent addresses need two or three. */
-const mostRounds = 8;
+const maxRounds = 8;
 
 function redactOnce(value: string, kinds: readonly RedactionKind[]): string {
   let text = value;

@@ -210,7 +210,7 @@ function answersOf(client: RedisConnections['client'], deadline: Deadline) {
 class LateError extends Error {}
 
 /** Deadlines that a command may miss while bytes move: a large value takes time, and so does every command behind it. */
-const mostDeadlines = 10;
+const maxDeadlines = 10;
 
 /**
  * Rejects if the deadline passes before the result and no bytes have moved meanwhile; a later result is ignored. No bytes move to or
@@ -222,7 +222,7 @@ function withDeadline<T>(command: Promise<T>, { deadlineMs, watchProgress }: Dea
     let isMoving = watchProgress();
     const expire = () => {
       missed++;
-      if (isMoving() && missed < mostDeadlines) {
+      if (isMoving() && missed < maxDeadlines) {
         isMoving = watchProgress();
         timer = startTimer();
       } else {

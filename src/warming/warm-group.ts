@@ -39,7 +39,7 @@ type WarmGroupDeps = {
    * How many values of a saved query a run may have, by the hash of its definition, where more gave too large a result: a warehouse bills that
    * run all the same. Entries should expire, so that more are tried again.
    */
-  readonly mostValues: LRUCache<string, number>;
+  readonly maxValues: LRUCache<string, number>;
 };
 
 /** Maximum number of keys warmed together: each holds a lease while the query runs. */
@@ -84,9 +84,9 @@ export async function warmGroup(
     }
     definition ??= plans[0]?.query.definition;
     const hasFailed = ({ query }: KeyPlan) => deps.failed.has(query.key.digest);
-    const most = deps.mostValues.get(definition?.hash ?? '') ?? maxTogether;
+    const limit = deps.maxValues.get(definition?.hash ?? '') ?? maxTogether;
     const apart = [plans.filter(plan => !hasFailed(plan)), plans.filter(hasFailed)];
-    for (const some of apart.flatMap(all => slicesOf(all, most))) {
+    for (const some of apart.flatMap(all => slicesOf(all, limit))) {
       if (deps.budget.isUsedUp) for (const _ of some) skip('budget');
       else await warmTogether(deps, some, counts, skip, signal);
     }
@@ -131,7 +131,7 @@ async function warmTogether(
     const values = list?.length ?? 1;
     const result = await deps.runStatement(statement, options).catch(error => {
       if (hash && values > 1 && toGatewayError(error).code === 'result_too_large') {
-        deps.mostValues.set(hash, Math.ceil(values / 2));
+        deps.maxValues.set(hash, Math.ceil(values / 2));
       }
       throw error;
     });

@@ -46,7 +46,7 @@ function openEngine() {
     signal.throwIfAborted();
     if (things.includes('bad')) throw new GatewayError('engine_failed', 'The query failed');
     if (things.includes('forbidden'))
-      throw new GatewayError('engine_failed', 'No access', { isOfSource: true });
+      throw new GatewayError('engine_failed', 'No access', { isSourceFailure: true });
     if (things.includes('greedy')) throw new GatewayError('too_many_requests', 'Too many are waiting');
     if (things.includes('away')) throw new GatewayError('unavailable', 'The engine is away');
     return typeof value === 'string' ? rowsOf([{ n: 7 }]) : rowsOf(things.map(thing => ({ thing, n: 7 })));

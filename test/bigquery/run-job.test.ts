@@ -307,9 +307,9 @@ test.each([
   ['billingNotEnabled', 403, 'engine_failed', true],
 ])(
   '%s: not tried again, and known to be the same for other values or not',
-  async (reason, status, code, isOfSource) => {
+  async (reason, status, code, isSourceFailure) => {
     const { run, counts } = await open({ insert: [refusal(status, reason)] });
-    await expect(run()).rejects.toMatchObject({ name: 'GatewayError', code, isOfSource });
+    await expect(run()).rejects.toMatchObject({ name: 'GatewayError', code, isSourceFailure });
     expect(counts()).toEqual({ insert: 1 });
   },
 );

@@ -11,7 +11,7 @@ let clock: StandingClock;
 let runs: number;
 let explained: number;
 let failure: ErrorCode | undefined;
-let isOfSource: boolean;
+let isSourceFailure: boolean;
 let events: string[];
 let guarded: Engine;
 beforeEach(() => {
@@ -19,12 +19,12 @@ beforeEach(() => {
   runs = 0;
   explained = 0;
   failure = undefined;
-  isOfSource = false;
+  isSourceFailure = false;
   events = [];
   const engine: Engine = {
     async run() {
       runs++;
-      if (failure) throw new GatewayError(failure, 'failed', { isOfSource });
+      if (failure) throw new GatewayError(failure, 'failed', { isSourceFailure });
       return rows;
     },
     describe: async () => [],
@@ -135,7 +135,7 @@ test('a refusal by the engine itself closes the circuit', async () => {
 
 test('one source that is unavailable keeps nobody from the others', async () => {
   failure = 'unavailable';
-  isOfSource = true;
+  isSourceFailure = true;
   await askTimes(20);
   expect(runs).toBe(20);
   expect(events).toEqual([]);

@@ -49,7 +49,7 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
   const runs: string[][] = [];
   const atOnce = { now: 0, most: 0 };
   const bad = new Set<string>();
-  const mostValues = new LRUCache<string, number>({ max: 10 });
+  const maxValues = new LRUCache<string, number>({ max: 10 });
   /** More values than this are too large a result. */
   const fits = { values: Infinity };
   /** What the next runs wait for. */
@@ -82,7 +82,7 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
     random,
     concurrency,
     warmGroup: (claim, signal) =>
-      warmGroup({ schedule, cache, budget, failed, mostValues, runStatement, planKey }, claim, signal),
+      warmGroup({ schedule, cache, budget, failed, maxValues, runStatement, planKey }, claim, signal),
   });
 
   /** A caller's read: the state it met. */
@@ -112,7 +112,7 @@ function openWarming({ bytesPerHour = 0, concurrency = 1, random = (): number =>
     atOnce,
     bad,
     fits,
-    mostValues,
+    maxValues,
     events,
     schedule,
     change,
@@ -197,7 +197,7 @@ test('contract 6.6: a value that failed runs apart until it succeeds, and the ot
 });
 
 test('contract 6.6: a run whose result was too large is not tried again until that is forgotten', async () => {
-  const { read, pass, fits, mostValues, runs, events } = openWarming();
+  const { read, pass, fits, maxValues, runs, events } = openWarming();
   for (let n = 0; n < 10; n++) await read(`thing${n}`);
   fits.values = 3;
   const lengths = async () => {
@@ -212,7 +212,7 @@ test('contract 6.6: a run whose result was too large is not tried again until th
     { refreshed: 10, failed: 0, runs: 7 },
     { refreshed: 10, failed: 0, runs: 4 },
   ]);
-  mostValues.clear();
+  maxValues.clear();
   fits.values = Infinity;
   for (let n = 0; n < 10; n++) await read(`thing${n}`);
   expect(await lengths()).toEqual([10]);
@@ -394,7 +394,7 @@ test('contract 11.2: planning the keys of a large group lets others go on', asyn
   const budget = createBytesBudget(0, createStandingClock());
   const { result, turnMs } = await longestTurn(() =>
     warmGroup(
-      { ...deps, budget, failed: new LRUCache({ max: 1 }), mostValues: new LRUCache({ max: 1 }) },
+      { ...deps, budget, failed: new LRUCache({ max: 1 }), maxValues: new LRUCache({ max: 1 }) },
       claim,
       new AbortController().signal,
     ),

@@ -11,9 +11,9 @@ type FailureRow = {
   readonly remedy: Remedy;
   readonly code: ErrorCode;
   /** Whether every query of the same tables fails in the same way. Default: false. */
-  readonly isOfSource?: boolean;
+  readonly isSourceFailure?: boolean;
   /** Whether a caller's own SQL is at fault; `code` then applies to all other queries. Default: false. */
-  readonly isOfCallersSql?: boolean;
+  readonly mayBeCallersSql?: boolean;
   /** For the caller. Default: BigQuery's own message, without names of tables. */
   readonly message?: string;
 };
@@ -35,34 +35,34 @@ const rows: Readonly<Record<string, FailureRow>> = {
   jobRateLimitExceeded: { remedy: 'newJob', code: 'overloaded', message: busy },
   tableUnavailable: {
     remedy: 'newJob',
-    isOfSource: true,
+    isSourceFailure: true,
     code: 'unavailable',
     message: 'A table of the warehouse is unavailable',
   },
   quotaExceeded: {
     remedy: 'nothing',
-    isOfSource: true,
+    isSourceFailure: true,
     code: 'engine_failed',
     message: 'The quota at the warehouse is used up',
   },
   invalidQuery: { remedy: 'nothing', code: 'invalid_query' },
-  invalid: { remedy: 'nothing', code: 'engine_failed', isOfCallersSql: true },
-  authError: { remedy: 'nothing', isOfSource: true, code: 'engine_failed', message: unknown },
+  invalid: { remedy: 'nothing', code: 'engine_failed', mayBeCallersSql: true },
+  authError: { remedy: 'nothing', isSourceFailure: true, code: 'engine_failed', message: unknown },
   accessDenied: {
     remedy: 'nothing',
-    isOfSource: true,
+    isSourceFailure: true,
     code: 'engine_failed',
     message: 'The warehouse does not let the gateway read',
   },
   notFound: {
     remedy: 'nothing',
-    isOfSource: true,
+    isSourceFailure: true,
     code: 'engine_failed',
     message: 'The warehouse lacks what the query reads',
   },
   bytesBilledLimitExceeded: {
     remedy: 'nothing',
-    isOfSource: true,
+    isSourceFailure: true,
     code: 'engine_failed',
     message: 'The query would be billed more bytes than it may',
   },
@@ -83,7 +83,7 @@ const rows: Readonly<Record<string, FailureRow>> = {
     code: 'deadline_exceeded',
     message: 'The query did not finish in time at the warehouse',
   },
-  noCredentials: { remedy: 'nothing', isOfSource: true, code: 'engine_failed', message: unknown },
+  noCredentials: { remedy: 'nothing', isSourceFailure: true, code: 'engine_failed', message: unknown },
   noAnswer: { remedy: 'retry', code: 'unavailable', message: away },
   brokenAnswer: {
     remedy: 'retry',
@@ -98,7 +98,7 @@ const rows: Readonly<Record<string, FailureRow>> = {
   queueFull: { remedy: 'retry', code: 'overloaded', message: busy },
   redirected: {
     remedy: 'nothing',
-    isOfSource: true,
+    isSourceFailure: true,
     code: 'engine_failed',
     message: 'The warehouse does not answer as it should',
   },
@@ -118,8 +118,8 @@ export function failureRow(failure: BigQueryFailure): FailureRow {
   if (status === 408 || (status !== undefined && status >= 500)) {
     return { remedy: 'retry', code: 'unavailable', message: away };
   }
-  const isOfSource = status !== undefined && status !== 400;
-  return { remedy: 'nothing', code: 'engine_failed', isOfSource, message: failed };
+  const isSourceFailure = status !== undefined && status !== 400;
+  return { remedy: 'nothing', code: 'engine_failed', isSourceFailure, message: failed };
 }
 
 /** BigQuery's reason, refined by the message if BigQuery uses one reason for two failures. */

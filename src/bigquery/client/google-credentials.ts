@@ -68,12 +68,12 @@ function failureOf(error: unknown): BigQueryFailure {
     message?: string;
   }; // GaxiosError, or any Error
   const status = response?.status;
-  const isAway = status === undefined ? isOfNetwork(code) : status >= 500 || status === 429;
+  const isAway = status === undefined ? isNetworkCode(code) : status >= 500 || status === 429;
   // The library's error contains the request with its key, so it must not become a cause in the log.
   return new BigQueryFailure(isAway ? 'noAnswer' : 'noCredentials', message ?? 'No credentials');
 }
 
 /** Codes of sockets and DNS, such as `ECONNRESET`; a missing key file is `ENOENT`. */
-function isOfNetwork(code: unknown): boolean {
+function isNetworkCode(code: unknown): boolean {
   return typeof code === 'string' && /^(ECONN|ETIMEDOUT|ENET|EHOST|EPIPE|EAI_|ENOTFOUND)/.test(code);
 }

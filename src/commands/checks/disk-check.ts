@@ -38,12 +38,12 @@ export function diskCheck({
       const advice = freeMb < wantedMb ? [{ found, fix }] : [];
       // Queries read one file while the other is written.
       const [first, second] = await Promise.all(replicasOf(databasePath).map(fileBytes));
-      const leastMb = minFreeBytes / mb;
+      const minMb = minFreeBytes / mb;
       const copyMb = Math.ceil((first ?? 0) / mb);
-      if (second === undefined && freeMb - leastMb < copyMb) {
+      if (second === undefined && freeMb - minMb < copyMb) {
         advice.push({
           found,
-          fix: `have ${copyMb + leastMb} MB: the first load makes a second file of the database, of ${copyMb} MB`,
+          fix: `have ${copyMb + minMb} MB: the first load makes a second file of the database, of ${copyMb} MB`,
         });
       }
       return { isFine: true, found, advice };

@@ -37,8 +37,8 @@ export async function reachGateway(
 ): Promise<Reached> {
   const named = given.profile ?? (environment.SQG_PROFILE || undefined);
   // An empty option, for instance from an unset shell variable, must not fall back to the rows that are here.
-  const ofUrl = given.profile === undefined ? environment.GATEWAY_URL || undefined : undefined;
-  const ownUrl = given.url ?? ofUrl;
+  const environmentUrl = given.profile === undefined ? environment.GATEWAY_URL || undefined : undefined;
+  const ownUrl = given.url ?? environmentUrl;
   const profile = await readProfile(environment, named, note);
   const address = ownUrl ?? profile?.url;
   if (address === undefined) return openOwnGateway(environment);

@@ -77,7 +77,7 @@ function skipsRows(records: readonly TextRecord[], skip = 0): boolean {
 }
 
 /** The share of lines that must have as many values as the header if the lines before it are skipped. */
-const leastAlike = 0.6;
+const minAlike = 0.6;
 
 /** The number of lines before the header, in a file whose other lines differ in length too, for which DuckDB finds no form. */
 function findPreamble(records: readonly TextRecord[]): number | undefined {
@@ -86,7 +86,7 @@ function findPreamble(records: readonly TextRecord[]): number | undefined {
   const header = usual?.[0];
   if (!header || header === records[0] || header.cells.length < 2) return undefined;
   const rest = records.filter(({ line }) => line >= header.line);
-  return usual.length >= rest.length * leastAlike ? header.line - 1 : undefined;
+  return usual.length >= rest.length * minAlike ? header.line - 1 : undefined;
 }
 
 /** The advice for an encoding that DuckDB does not read. */

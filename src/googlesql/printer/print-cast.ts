@@ -92,15 +92,15 @@ function printAsNumeric(sql: string, of: BoundExpression, safe: boolean): string
 
 /** A text as a date or time; `bq_date` and its like are among the macros. */
 function printAsTemporal(sql: string, of: BoundExpression, to: SqlType, safe: boolean): string {
-  if (!safe && isOfParameter(of)) return `cast(${checkedParameter(sql, to.kind)} as ${duckDbType(to)})`;
+  if (!safe && isOverParameter(of)) return `cast(${checkedParameter(sql, to.kind)} as ${duckDbType(to)})`;
   return `${safe ? 'bq_safe' : 'bq'}_${to.kind.toLowerCase()}(${sql})`;
 }
 
 /** A parameter, or a call of one with literals: `NULLIF(@end, '')`. */
-function isOfParameter(expression: BoundExpression): boolean {
+function isOverParameter(expression: BoundExpression): boolean {
   if (expression.kind !== 'call') return expression.kind === 'parameter';
   const [first, ...others] = expression.arguments;
-  return first !== undefined && isOfParameter(first) && others.every(({ kind }) => kind === 'literal');
+  return first !== undefined && isOverParameter(first) && others.every(({ kind }) => kind === 'literal');
 }
 
 /**

@@ -7,7 +7,7 @@ type Extended = { readonly digits: bigint; readonly power: number };
 const bits = 64;
 
 /** Decimal places beyond which nothing is cut off, and tens beyond which nothing is left. */
-const [mostPlaces, mostTens] = [323n, 308n];
+const [maxPlaces, maxTens] = [323n, 308n];
 
 /**
  * Rounds a number to decimal places, halves away from zero, or truncates it; negative places are tens, hundreds and so on. Calculated as in
@@ -15,8 +15,8 @@ const [mostPlaces, mostTens] = [323n, 308n];
  * @throws Error where the answer overflows
  */
 export function toDigits(x: number, places: bigint, rounds: boolean): number {
-  if (!Number.isFinite(x) || x === 0 || places > mostPlaces) return x;
-  if (places < -mostTens) return 0;
+  if (!Number.isFinite(x) || x === 0 || places > maxPlaces) return x;
+  if (places < -maxTens) return 0;
   const unit = tenTo(-Number(places));
   const whole = wholeOf(quotient(extended(Math.abs(x)), unit), rounds);
   const answer = product(nearest(whole, 0), unit);
@@ -89,11 +89,11 @@ const isAboveAll = ({ digits, power }: Extended) =>
   power > greatest.power || (power === greatest.power && digits > greatest.digits);
 
 /** The last bit of the least FLOAT64, as a power of two. */
-const leastPower = -1074;
+const minPower = -1074;
 
 /** The nearest FLOAT64, halves to even. */
 function toFloat({ digits, power }: Extended): number {
-  const cut = Math.max(bits - 53, leastPower - power);
+  const cut = Math.max(bits - 53, minPower - power);
   if (cut > bits) return 0;
   const whole = Number(halvesToEven(digits, BigInt(cut)));
   // Two steps, neither of which leaves FLOAT64 before the other.

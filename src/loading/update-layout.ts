@@ -6,13 +6,13 @@ import type { LoadingEvent } from './loading-events.ts';
 import { lacksLayout } from './table-layout.ts';
 
 /** Milliseconds between two checks of the loader's work. */
-const lookMs = 20;
+const pollMs = 20;
 
 /**
  * Makes the tables and columns of new or changed sources in the file that queries read, before saved queries use them.
  * @throws Error with the reason if the loader can't
  */
-export async function bringLayout(
+export async function updateLayout(
   databasePath: string,
   sourcesDirectory: string,
   emit: (event: LoadingEvent) => void,
@@ -32,7 +32,7 @@ export async function bringLayout(
   });
   try {
     loader.wake();
-    while (isLacking()) await Promise.race([delay(lookMs), failed.promise]);
+    while (isLacking()) await Promise.race([delay(pollMs), failed.promise]);
   } finally {
     await loader.close();
   }

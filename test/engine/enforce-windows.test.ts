@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keepWindows } from '../../src/engine/bound-window.ts';
+import { enforceWindows } from '../../src/engine/bound-window.ts';
 import type { Engine, Statement } from '../../src/engine/engine.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 
@@ -21,7 +21,7 @@ test('no statement reaches an engine without the bounds of its window, to be run
     check: async () => [],
     close: async () => undefined,
   };
-  const kept = keepWindows(engine, createStandingClock());
+  const kept = enforceWindows(engine, createStandingClock());
   const window = {
     start: 'since',
     end: 'until',
