@@ -196,7 +196,7 @@ export function createPermits(
     new Promise(resolve => {
       let hasBegun = false;
       const start = () => {
-        // In the line of another caller.
+        // It has begun in another caller's turn.
         if (hasBegun) return;
         hasBegun = true;
         free--;

@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { CacheEvent } from './cache-events.ts';
 import type { CacheKey, CacheRequest } from './cache-request.ts';
 import type { Entry } from './entry.ts';
-import { freshnessOf, isDrawnEarly } from './freshness.ts';
+import { type Freshness, freshnessOf, isDrawnEarly } from './freshness.ts';
 import { type GuardedStore, guardStore, type StoreHealth } from './guarded-store.ts';
 import { createLoader, isDependencyFailure, type Loader } from './loader.ts';
 import { createLocalEntries, type LocalEntries } from './local-entries.ts';
@@ -164,6 +164,11 @@ function ageOf(parts: Parts, entry: Entry, request: CacheRequest): number {
   return isOutdated(parts, entry, request) ? Math.max(ageMs, request.lifetimes.freshMs) : ageMs;
 }
 
+/** What an entry is worth to a request; without one, the same as if it were gone. */
+function freshnessFor(parts: Parts, entry: Entry | undefined, request: CacheRequest): Freshness {
+  return entry ? freshnessOf(ageOf(parts, entry, request), request.lifetimes) : 'gone';
+}
+
 /** Whether rows were loaded since the query of an entry began. */
 function isOutdated({ staleUntil, clock }: Parts, entry: Entry, { key: { group } }: CacheRequest): boolean {
   const untilMs = staleUntil.get(group) ?? -Infinity;
@@ -196,7 +201,7 @@ function peek(parts: Parts, request: CacheRequest): Entry | undefined {
 }
 
 async function confirm(parts: Parts, request: CacheRequest, entry: Entry): Promise<boolean> {
-  const isFresh = () => freshnessOf(ageOf(parts, entry, request), request.lifetimes) === 'fresh';
+  const isFresh = () => freshnessFor(parts, entry, request) === 'fresh';
   if (!isFresh()) return false;
   // If the store has a newer entry, this puts it in memory, where the unconfirmed request finds it.
   const { entry: newest } = await parts.stored.newest(request, entry);
@@ -264,7 +269,7 @@ function flightFor({ local }: Parts, request: CacheRequest): string {
 /** Answers without a query, and without a refresh. */
 async function readStored(parts: Parts, request: CacheRequest, refused: GatewayError): Promise<CacheAnswer> {
   const { entry } = await parts.stored.newest(request);
-  const freshness = entry ? freshnessOf(ageOf(parts, entry, request), request.lifetimes) : 'gone';
+  const freshness = freshnessFor(parts, entry, request);
   if (!entry || freshness === 'gone') throw refused;
   return { entry, state: freshness === 'fresh' ? 'hit' : freshness };
 }
@@ -272,7 +277,7 @@ async function readStored(parts: Parts, request: CacheRequest, refused: GatewayE
 async function lookUp(parts: Parts, request: CacheRequest, signal: AbortSignal): Promise<CacheAnswer> {
   const { stored, loader } = parts;
   const { entry, budget } = await stored.newest(request);
-  const freshness = entry ? freshnessOf(ageOf(parts, entry, request), request.lifetimes) : 'gone';
+  const freshness = freshnessFor(parts, entry, request);
   if (entry && freshness === 'fresh') return { entry, state: 'hit' };
   if (entry && freshness === 'stale') {
     loader.refresh(request, entry, 'stale');

@@ -93,7 +93,7 @@ export async function encodeEntry({ version, body, ...facts }: Entry): Promise<B
   const headerLength = Buffer.alloc(4);
   headerLength.writeUInt32BE(header.length);
   return joinBytes([
-    Buffer.from(version, 'latin1'),
+    versionInBytes(version),
     headerLength,
     header,
     isCompressed ? await compress(body) : body,
@@ -187,4 +187,9 @@ function ownBody(body: Buffer, valueLength: number): Buffer {
 /** The version of a stored value, of whichever layout. */
 export function versionOf(bytes: Buffer): string {
   return bytes.toString('latin1', 0, versionBytes);
+}
+
+/** The bytes of a version. */
+export function versionInBytes(version: string): Buffer {
+  return Buffer.from(version, 'latin1');
 }

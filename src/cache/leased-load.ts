@@ -8,7 +8,7 @@ import type { Joined } from '../base/turns.ts';
 import type { Claim, Store } from '../store/store.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey, Load } from './cache-request.ts';
-import { decodeEntry, type Entry, makeEntry, versionOf } from './entry.ts';
+import { decodeEntry, type Entry, makeEntry, versionInBytes, versionOf } from './entry.ts';
 import { decodeFailure, encodeFailure, tooLargePayload } from './failure-payload.ts';
 import { keptMs, type Lifetimes } from './freshness.ts';
 import type { Budget, GuardedStore } from './guarded-store.ts';
@@ -180,7 +180,7 @@ function claimLease(
 }
 
 function claimOptions(token: string, known: string | undefined) {
-  return { token, leaseMs, knownVersion: known === undefined ? undefined : Buffer.from(known, 'latin1') };
+  return { token, leaseMs, knownVersion: known === undefined ? undefined : versionInBytes(known) };
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { createJoined, type Joined } from '../base/turns.ts';
 import type { Store } from '../store/store.ts';
 import type { CacheKey, CacheRequest } from './cache-request.ts';
-import { decodeEntry, type Entry, encodeEntry, versionOf } from './entry.ts';
+import { decodeEntry, type Entry, encodeEntry, versionInBytes, versionOf } from './entry.ts';
 import { freshnessOf, keptMs, maxSkewMs } from './freshness.ts';
 import type { Budget, GuardedStore } from './guarded-store.ts';
 import type { LocalEntries } from './local-entries.ts';
@@ -154,7 +154,7 @@ function putBack(
   if (freshnessOf(ageMs, lifetimes) !== 'fresh') return;
   const token = randomUUID();
   const { budgetMs } = store;
-  const knownVersion = older === undefined ? undefined : Buffer.from(older, 'latin1');
+  const knownVersion = older === undefined ? undefined : versionInBytes(older);
   void store.call('claim', { remainingMs: budgetMs }, async it => {
     const { state } = await it.claim(key.digest, { token, leaseMs: 2 * budgetMs, knownVersion });
     if (state !== 'granted') return;

@@ -203,7 +203,7 @@ function wait(
     state.callersWaiting -= waiters;
   };
   const begin = (lane: Lane) => {
-    // First, so that this line is not forgotten.
+    // Started before leaving: an idle lane would be forgotten.
     const release = start(state, lane);
     leave();
     resolve(release);
