@@ -1,3 +1,12 @@
+/** The parsed JSON; undefined for text that is none. */
+export function parseJsonOrNot(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** ES2026's JSON with source text access, which the compiler's library does not know yet. */
 type ExactJson = {
   parse(

@@ -1,13 +1,14 @@
 import { GatewayError } from '../base/errors.ts';
 import { SetupError, type SetupProblem } from '../base/setup-error.ts';
 import type { Limit } from '../base/time-limit.ts';
+import type { TableId } from '../endpoints/table-id.ts';
 import type { Catalog, CatalogTable, SqlType } from '../googlesql/tree/types.ts';
 import type { Field, JobAnswer } from './answers/bigquery-answers.ts';
 import { BigQueryFailure } from './answers/bigquery-failure.ts';
 import { columnsOf } from './answers/render-value.ts';
 import type { BigQueryApi } from './client/bigquery-api.ts';
 import type { Retries } from './client/retries.ts';
-import type { TableId, TableMapping } from './client/table-mapping.ts';
+import type { TableMapping } from './client/table-mapping.ts';
 import { dryRunBody } from './job-bodies.ts';
 import { layoutAdvice } from './table-layout.ts';
 import { accessProblem, tableProblem, type WarehousePlace } from './warehouse-problems.ts';

@@ -2,11 +2,12 @@ import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
 import { inSpan } from '../base/spans.ts';
 import type { Limit } from '../base/time-limit.ts';
+import type { TableId } from '../endpoints/table-id.ts';
 import type { QueryParameter } from '../engine/engine.ts';
 import type { Field } from './answers/bigquery-answers.ts';
 import type { BigQueryApi } from './client/bigquery-api.ts';
 import type { Retries } from './client/retries.ts';
-import type { TableId, TableMapping } from './client/table-mapping.ts';
+import type { TableMapping } from './client/table-mapping.ts';
 import { dryRunBody } from './job-bodies.ts';
 
 /** The result of BigQuery's dry run of a text. */

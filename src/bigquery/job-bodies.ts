@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { maxLabels } from '../endpoints/definition.ts';
 import type { QueryParameter } from '../engine/engine.ts';
 import { lex } from '../googlesql/syntax/lexer.ts';
 import { foldName } from '../googlesql/tree/scope.ts';
@@ -91,8 +92,8 @@ function bindParameter({ name, value, type = 'STRING' }: QueryParameter): object
   };
 }
 
-/** Maximum characters of a label's key or value, and labels of one job. Source: BigQuery, "Requirements for labels". */
-const most = { characters: 63, labels: 64 };
+/** Maximum characters of a label's key or value. Source: BigQuery, "Requirements for labels". */
+const maxLabelLength = 63;
 
 /**
  * Makes labels valid for BigQuery: lower-case letters, digits, `_` and `-`. Any other character becomes `_`, and long texts are cut off.
@@ -101,9 +102,9 @@ const most = { characters: 63, labels: 64 };
 function cleanLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
   const clean = (text: string) => {
     const characters = [...text.toLowerCase().replace(/[^\p{Ll}\p{Lo}\p{Nd}_-]/gu, '_')];
-    return characters.slice(0, most.characters).join('');
+    return characters.slice(0, maxLabelLength).join('');
   };
   const named = Object.entries(labels).map(([key, value]) => [clean(key), clean(value)] as const);
   const valid = named.filter(([key]) => /^[\p{Ll}\p{Lo}]/u.test(key));
-  return Object.fromEntries(valid.slice(0, most.labels));
+  return Object.fromEntries(valid.slice(0, maxLabels));
 }

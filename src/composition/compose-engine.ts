@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { isEmulator } from '../bigquery/client/emulator-endpoint.ts';
-import { readTableMapping, type TableMapping } from '../bigquery/client/table-mapping.ts';
+import type { TableMapping } from '../bigquery/client/table-mapping.ts';
 import { repairReplicas } from '../duckdb/data-folder/repair-replicas.ts';
 import { createDuckDbEngine, type DuckDbEngine } from '../duckdb/duckdb-engine.ts';
 import {
@@ -13,6 +13,7 @@ import {
   type SourceFolder,
   type SourceTexts,
 } from '../endpoints/sources.ts';
+import { parseTableId, type TableId } from '../endpoints/table-id.ts';
 import { watchFolder } from '../endpoints/watch-folder.ts';
 import { enforceWindows } from '../engine/bound-window.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -159,6 +160,9 @@ export async function warehouseOf<Id extends string | undefined>(
 /** The tables named by the sources and by the settings, which win. Sources with broken files have none. */
 function tablesOf({ sources, broken }: SourceFolder, { BIGQUERY_TABLES = new Map() }: Config): TableMapping {
   const leftOut = namesOf(broken);
-  const named = readTableMapping(sources.flatMap(({ name, table }) => (table ? [`${name}=${table}`] : [])));
+  const named = sources.flatMap(({ name, table }): [string, TableId][] => {
+    const id = table === undefined ? undefined : parseTableId(table);
+    return id ? [[name, id]] : [];
+  });
   return new Map([...named, ...[...BIGQUERY_TABLES].filter(([name]) => !leftOut.has(name))]);
 }

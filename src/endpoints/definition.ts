@@ -68,7 +68,7 @@ const reservedParameters = new Set(['sql', 'lql', 'explain', 'format']);
 const reservedLabels = new Set(['endpoint', 'token_id', 'request_id', 'trace_id']);
 
 /** Maximum labels of one query, the gateway's own included. Source: BigQuery, "Requirements for labels". */
-const maxLabels = 64;
+export const maxLabels = 64;
 
 /** Source: as above. */
 const label = z

@@ -6,6 +6,7 @@ import { type LoadMapping, loadSchema } from './load-mapping.ts';
 import { valueTypes } from './parameters/value-types.ts';
 import { DefinitionError, explainIssue, problemsOf, readYaml } from './parse-definition.ts';
 import type { FileFormat, Source, SourceField, SourceFields } from './source.ts';
+import { tableIdPattern } from './table-id.ts';
 
 const scalar = z.enum(Object.keys(valueTypes) as ParameterType[]); // the keys of a record of them
 
@@ -81,10 +82,7 @@ const fileSchema = z.strictObject({
     .regex(/^[A-Za-z][\w.-]{0,127}$/, 'must be letters, digits, ".", "-" and "_", with a letter first'),
   id: z.uuid().toLowerCase().optional(),
   description: z.string().trim().min(1).optional(),
-  table: z
-    .string()
-    .regex(/^[a-z][a-z0-9.:-]*[a-z0-9]\.\w+\.[\w-]+$/, 'must be project.dataset.table')
-    .optional(),
+  table: z.string().regex(tableIdPattern, 'must be project.dataset.table').optional(),
   files: z.array(z.string().min(1)).min(1).optional(),
   format: z.enum(['parquet', 'csv', 'json']).optional(),
   time: z.string().optional(),

@@ -6,7 +6,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
-import { hasMoreValues } from '../base/json.ts';
+import { hasMoreValues, parseJsonOrNot } from '../base/json.ts';
 import { orAborted, withinDeadline } from '../base/time-limit.ts';
 import { createSharedTurns } from '../base/turns.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
@@ -42,7 +42,7 @@ export async function answerMcp(
   // One request, one query: batches left the protocol in 2025.
   if (/^\s*\[/.test(text)) return rpcError(400, -32600, 'Invalid Request: a batch; allowed: one message');
   // Parsed once, here: the protocol's library would read a text that JSON.parse refuses, such as one behind two marks U+FEFF.
-  const message = parsedJson(text);
+  const message = parseJsonOrNot(text);
   if (message === undefined) return rpcError(400, -32700, 'Parse error: Invalid JSON');
   if (hasMoreValues([message], maxValues)) {
     return rpcError(400, -32600, `Invalid Request: more than ${maxValues} values; allowed: ${maxValues}`);
@@ -68,15 +68,6 @@ const sharedTurn = createSharedTurns(4);
 
 /** Maximum JSON values of one message: the protocol's library checks each several times. */
 const maxValues = 10_000;
-
-/** The parsed JSON; undefined for anything else. */
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 type RequestSchema =
   | typeof CallToolRequestSchema

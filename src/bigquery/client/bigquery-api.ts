@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { takeTurns } from '../../base/turns.ts';
+import type { TableId } from '../../endpoints/table-id.ts';
 import {
   type JobAnswer,
   type JobReference,
@@ -12,7 +13,6 @@ import { type Page, type PageRequest, readPage } from '../answers/read-page.ts';
 import { type BigQueryClient, type ClientOptions, openClient } from './bigquery-client.ts';
 import { isEmulator } from './emulator-endpoint.ts';
 import { mapEmulatorError } from './map-emulator-error.ts';
-import type { TableId } from './table-mapping.ts';
 
 export type BigQueryApiOptions = ClientOptions & {
   /** Region of the jobs, such as `EU`. Default: BigQuery derives it from the tables. */

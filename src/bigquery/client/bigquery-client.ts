@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJsonOrNot } from '../../base/json.ts';
 import { errorAnswer, type Problem } from '../answers/bigquery-answers.ts';
 import { BigQueryFailure } from '../answers/bigquery-failure.ts';
 import { isEmulator } from './emulator-endpoint.ts';
@@ -67,7 +68,7 @@ export function openClient({ project, endpoint, silentMs }: ClientOptions): BigQ
     stream,
     call: (shape, request) =>
       stream(request, async body => {
-        const read = shape.safeParse(parseJson(await textOf(body)));
+        const read = shape.safeParse(parseJsonOrNot(await textOf(body)));
         if (read.success) return read.data;
         throw new BigQueryFailure('brokenAnswer', z.prettifyError(read.error));
       }),
@@ -84,7 +85,7 @@ async function refusal(answered: Answered): Promise<BigQueryFailure> {
   const details = { status, retryAfterSeconds };
   if (status < 400)
     return new BigQueryFailure('redirected', `HTTP ${status}: ${text.slice(0, 200)}`, details);
-  const read = errorAnswer.safeParse(parseJson(text));
+  const read = errorAnswer.safeParse(parseJsonOrNot(text));
   if (!read.success) return new BigQueryFailure('noReason', `HTTP ${status}: ${text.slice(0, 200)}`, details);
   const { message: whole, status: word, errors } = read.data.error;
   const [first = { reason: word, message: '' } satisfies Problem] = errors;
@@ -101,13 +102,4 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
-}
-
-/** The parsed JSON; undefined for other text, which no shape of an answer allows. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,10 +1,7 @@
-/** A table of the warehouse. */
-export type TableId = { readonly project: string; readonly dataset: string; readonly table: string };
+import { parseTableId, type TableId } from '../../endpoints/table-id.ts';
 
 /** Tables by the name of the source that a saved query reads: `cloudflare.logs.prod`. */
 export type TableMapping = ReadonlyMap<string, TableId>;
-
-const assignment = /^([^=]+)=([a-z][a-z0-9.:-]*[a-z0-9])\.(\w+)\.([\w-]+)$/;
 
 /**
  * Reads `source=project.dataset.table` assignments, white space around the sign allowed.
@@ -13,13 +10,14 @@ const assignment = /^([^=]+)=([a-z][a-z0-9.:-]*[a-z0-9])\.(\w+)\.([\w-]+)$/;
 export function readTableMapping(assignments: readonly string[]): TableMapping {
   const mapping = new Map<string, TableId>();
   for (const text of assignments) {
-    const [, source, project, dataset, table] = assignment.exec(text.replace(/\s*=\s*/, '=')) ?? [];
-    if (!source || !project || !dataset || !table) {
+    const [source, name = '', ...others] = text.split(/\s*=\s*/);
+    const table = others.length === 0 ? parseTableId(name) : undefined;
+    if (!source || !table) {
       throw new Error(`${JSON.stringify(text)} is no assignment; allowed: source=project.dataset.table`);
     }
     if (mapping.has(source))
       throw new Error(`${source} is assigned twice; allowed: one table for each source`);
-    mapping.set(source, { project, dataset, table });
+    mapping.set(source, table);
   }
   return mapping;
 }
