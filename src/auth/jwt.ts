@@ -12,7 +12,7 @@ import { GatewayError } from '../base/errors.ts';
 import { type Caller, endpointsPattern } from './caller.ts';
 import { type JwtKeys, KeysUnavailableError, keysMs } from './jwt-keys.ts';
 import { effectiveScopes, scopes } from './scopes.ts';
-import { grantSchemas } from './token-record.ts';
+import { grantSchemas, maxFixedLength } from './token-record.ts';
 import type { Authenticator, Tokens } from './tokens.ts';
 import type { Meters } from './usage/meters.ts';
 import { givenLimits, type TokenLimits } from './usage/token-limits.ts';
@@ -190,7 +190,10 @@ function readCaller(
   const fixed: Record<string, string> = { ...claims.sqg_parameters };
   for (const [parameter, claim] of parameterClaims) {
     const read = grantSchemas.fixedValue.safeParse(payload[claim]);
-    if (!read.success) throw new RefusedClaim(`the claim "${claim}" is missing, or no text`);
+    if (!read.success)
+      throw new RefusedClaim(
+        `the claim "${claim}" is missing, or is not a text of 1 to ${maxFixedLength} characters`,
+      );
     if (Object.hasOwn(fixed, parameter) && fixed[parameter] !== read.data) {
       throw new RefusedClaim(`the claims "${claim}" and "sqg_parameters" differ`);
     }
@@ -228,10 +231,10 @@ function toRefusal(error: unknown): GatewayError {
 function reasonOf(error: unknown): string {
   if (error instanceof RefusedClaim) return error.message;
   if (error instanceof z.ZodError)
-    return `the claim "${String(error.issues[0]?.path[0])}" is not as it must be`;
+    return `the claim "${String(error.issues[0]?.path[0])}" is missing, or has a value that is not allowed`;
   if (error instanceof joseErrors.JWTExpired) return 'it has expired';
   if (error instanceof joseErrors.JWTClaimValidationFailed) {
-    return `the claim "${error.claim}" is missing, or not as it must be`;
+    return `the claim "${error.claim}" is missing, or has a value that is not allowed`;
   }
   if (error instanceof joseErrors.JOSEAlgNotAllowed) return 'its algorithm is not allowed';
   if (error instanceof joseErrors.JWKSNoMatchingKey) return 'its key is not among those of the issuer';

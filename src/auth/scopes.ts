@@ -2,7 +2,7 @@
  * Rights of a token besides reading saved queries, and one duty. `docs/tokens.md` lists the same rows; a test keeps the two equal.
  */
 export const scopeMeanings = {
-  sandbox: "Send SQL of one's own (`sql`) to sandboxed saved queries.",
+  sandbox: 'Send SQL (`sql`) to sandboxed saved queries.',
   introspect:
     'Read the GraphQL schema, `__schema` and `__type`; the OpenAPI document and `/llms.txt` where `DOCUMENTS_NEED_TOKEN=true`.',
   explain: 'Ask what a query would do and cost: `?explain=true`.',

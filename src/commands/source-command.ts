@@ -213,7 +213,7 @@ function problemOf(source: Source, message: string): string {
   const name = columnOf(source, inFile);
   const field = source.columns[name];
   const type = field === undefined ? 'its type' : typeName(field);
-  return `line ${line}, column ${name}: ${JSON.stringify(value)} is no ${type}`;
+  return `line ${line}, column ${name}: ${JSON.stringify(value)} is not a valid ${type}`;
 }
 
 /** The sources with these names; all if none are given. @throws UsageError for an unknown name */

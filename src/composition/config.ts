@@ -16,12 +16,12 @@ const list = z.string().transform(value =>
     .map(part => part.trim())
     .filter(Boolean),
 );
-/** Origins as browsers send them: without a slash at the end, or a port that goes without saying. */
+/** Origins as browsers send them: without a slash at the end, and without the scheme's default port. */
 const origins = list.transform((given, context) =>
   given.map(text => {
     if (text === '*' || text === 'null') return text;
     const url = /^[\w+.-]+:\/\/[^\s/?#@*]+\/?$/.test(text) ? URL.parse(text) : null;
-    if (!url) context.addIssue(`${text} is no origin; allowed: *, or such as https://studio.example`);
+    if (!url) context.addIssue(`${text} is not an origin; allowed: *, or such as https://studio.example`);
     // Node knows no origins of other schemes, such as those of browsers' extensions.
     return url && url.origin !== 'null' ? url.origin : text.replace(/\/$/, '');
   }),
@@ -106,8 +106,8 @@ export const variables = {
   LOG_FORMAT: { schema: z.enum(['json', 'pretty']).optional(), meaning: '`json`: one JSON line an event; `pretty`: for reading; default: `pretty` if standard error is a terminal, else `json`.' },
   RECEIVE_TIMEOUT_MS: { schema: count(15_000, 100, 60_000), meaning: "Milliseconds in which a request's headers, and each next part of its body, must arrive; else 408." },
   SEND_TIMEOUT_MS: { schema: count(20_000, 100, 600_000), meaning: 'Milliseconds in which a caller must read at least a part of its answer; else its connection ends.' },
-  MAX_UNREAD_MB: { schema: count(128, 1, 1_048_576), meaning: 'Megabytes of answers that may wait for their readers, over all connections; beyond that, the connections end whose readers have been idle longest, of the access token with the most first.' },
-  MAX_CONNECTIONS: { schema: count(2000, 1, 1_000_000), meaning: 'Connections that may be open; a further one replaces one without a request in progress, of the access token that has the most, or else the one that has been sending its request for the longest, or one whose reader has stopped. None of an access token that has less than half of an equal share is replaced. One access token may have requests in progress on three quarters of them; a further one gets 429, and its connection ends.' },
+  MAX_UNREAD_MB: { schema: count(128, 1, 1_048_576), meaning: 'Megabytes of answers that may wait for their readers, over all connections. Beyond that, connections end: those of the access token with the most waiting bytes first, and of these the ones whose readers have been idle longest.' },
+  MAX_CONNECTIONS: { schema: count(2000, 1, 1_000_000), meaning: 'Connections that may be open. A further one replaces an idle one of the access token that has the most; without an idle one, the one that has been sending its request for the longest, or else one whose reader has stopped. An access token with less than half of an equal share loses none. One access token may have requests in progress on three quarters of them; a further request gets 429, and its connection ends.' },
   DRAIN_MS: { schema: count(8000, 100, 600_000), meaning: 'Milliseconds that a gateway or a worker may take to end after SIGTERM.' },
   QUERY_TIMEOUT_MS: { schema: count(30_000, 1, 600_000), meaning: 'Milliseconds one query may take, and one request with all its queries.' },
   MAX_CONCURRENT_QUERIES: { schema: count(4, 1, 64), meaning: 'Queries that the embedded engine runs at the same time, each in a process of its own, with `COMPAT=logflare` 2 by default; more wait.' },

@@ -50,11 +50,13 @@ function replacedService(
   origin: string,
 ): string {
   const lacking = [
-    ...(ENGINE === 'duckdb' ? [] : ['ENGINE=duckdb: no events are taken']),
+    ...(ENGINE === 'duckdb' ? [] : ['ENGINE=duckdb: without it, no events are accepted']),
     ...(LOGFLARE_PUBLIC_ACCESS_TOKEN
       ? []
-      : ['LOGFLARE_PUBLIC_ACCESS_TOKEN: events are taken with other tokens only']),
-    ...(LOGFLARE_PRIVATE_ACCESS_TOKEN ? [] : ['LOGFLARE_PRIVATE_ACCESS_TOKEN: others are needed for asking']),
+      : ['LOGFLARE_PUBLIC_ACCESS_TOKEN: without it, events need another token']),
+    ...(LOGFLARE_PRIVATE_ACCESS_TOKEN
+      ? []
+      : ['LOGFLARE_PRIVATE_ACCESS_TOKEN: without it, queries need another token']),
   ];
   return `
 Stands in for the Logflare of a self-hosted Supabase, on port 4000 there (COMPAT=logflare)

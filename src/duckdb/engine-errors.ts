@@ -116,7 +116,9 @@ function callersWords(words: string): string | undefined {
   for (const [pattern, text] of faultWords) {
     if (pattern.test(words)) return words.replace(pattern, text);
   }
-  return words.startsWith('Cannot ') ? undefined : 'A value is out of range, or not what its function takes';
+  return words.startsWith('Cannot ')
+    ? undefined
+    : 'A value is out of range, or is not one that its function accepts';
 }
 
 function outOfMemory(): GatewayError {

@@ -111,7 +111,7 @@ export function createHttpServer(deps: HttpDeps): HttpServer {
     // Node has removed its parser and listeners from this connection: an unhandled error would end the process.
     socket.on('error', () => socket.destroy());
     dropInput(socket);
-    refuse(socket, new GatewayError('method_not_allowed', 'CONNECT is not offered: this is no proxy'));
+    refuse(socket, new GatewayError('method_not_allowed', 'CONNECT is not offered: this is not a proxy'));
   });
 
   return {

@@ -16,7 +16,7 @@ Where a saved query is sandboxed, \`sql=<one SELECT in BigQuery SQL>\` replaces 
 
 ## How to ask
 
-- [MCP](/mcp): each saved query as a tool, SQL of one's own as another, the columns of the subsets as resources; streamable HTTP
+- [MCP](/mcp): each saved query as a tool, SQL over the subsets as another, the columns of the subsets as resources; streamable HTTP
 - [OpenAPI](/openapi.json): parameters and typed rows of each saved query
 - [Catalogue](/api/endpoints): what a token may ask, with limits, examples and the columns of the subsets; needs the token
 - [GraphQL](/graphql): a typed field for each saved query

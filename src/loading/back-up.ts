@@ -61,7 +61,7 @@ export async function restore(databasePath: string, from: string): Promise<void>
   const folder = dirname(databasePath);
   const backup = join(from, databaseName);
   if (!(await exists(backup))) {
-    throw notRestored(`${from} is no backup: it has no ${databaseName}`, 'name the folder of a backup');
+    throw notRestored(`${from} is not a backup: it has no ${databaseName}`, 'name the folder of a backup');
   }
   checkFolderFormat(backup);
   for (const file of [...replicasOf(databasePath), pointerOf(databasePath)]) {

@@ -41,7 +41,10 @@ export async function checkSql(
   requireEndpoint(caller, name);
   requireScope(caller, 'sandbox');
   if (!sandbox)
-    throw new GatewayError('invalid_parameter', `The saved query "${name}" takes no SQL of callers`);
+    throw new GatewayError(
+      'invalid_parameter',
+      `The saved query "${name}" is not sandboxed; callers' SQL is allowed only over sandboxed ones`,
+    );
   if (caller.fixedParameters) {
     requireTaken(definition, caller.fixedParameters);
     requireFixedSubsets(definition, caller.fixedParameters);

@@ -41,7 +41,7 @@ export function checkRedisUrl(url: string): string | undefined {
 /** Reads a Redis URL. @returns what is wrong with it, if anything */
 export function parseRedisUrl(url: string): RedisAddress | string {
   const parts = urlPattern.exec(url)?.groups;
-  if (!parts) return `It is no Redis URL; write ${forms}`;
+  if (!parts) return `It is not a Redis URL; write ${forms}`;
   const type = parts.type === 'sentinel' || parts.type === 'cluster' ? parts.type : 'single';
   const hosts = parts.hosts!.split(',').map(text => readHost(text, type === 'sentinel' ? 26_379 : 6379));
   if (!hosts.every(host => host !== undefined))

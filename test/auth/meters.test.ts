@@ -238,7 +238,7 @@ describe.each(Object.entries(ledgers))('contract 8.7: bytes, with a ledger in %s
     expect([refused?.code, refused?.retryAfterSeconds]).toEqual(['quota_exceeded', 12 * 3600]);
     await other.sync();
     const restarted = open(openLedger());
-    expect((await known(restarted, limits)('a'))?.message).toContain('in a day');
+    expect((await known(restarted, limits)('a'))?.message).toContain('for a day');
     expect(await known(restarted, limits)('b')).toBeUndefined();
 
     // The last day of January: the month is over with the day.
@@ -251,7 +251,7 @@ describe.each(Object.entries(ledgers))('contract 8.7: bytes, with a ledger in %s
     there.addBytes(60);
     await other.sync();
     const month = await known(open(openLedger()), limits)('a');
-    expect([month?.message.includes('in a month'), month?.retryAfterSeconds]).toEqual([true, 27 * 86_400]);
+    expect([month?.message.includes('for a month'), month?.retryAfterSeconds]).toEqual([true, 27 * 86_400]);
   });
 
   test('a token’s last use is known to the minute', async () => {

@@ -105,7 +105,7 @@ test('check reads each value in its declared type', async () => {
   await write('a.csv', 'n\n1\nmany\n');
   expect(await source('check', 'found')).toMatchObject({
     isWell: false,
-    text: 'WRONG  found: line 3, column n: "many" is no INT64',
+    text: 'WRONG  found: line 3, column n: "many" is not a valid INT64',
   });
   expect((await source('check', '--json')).text).toContain('{"name":"found","problem":"');
   await source('drop', 'found');

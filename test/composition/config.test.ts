@@ -38,7 +38,9 @@ test('origins are those that browsers send, whatever is at their end', () => {
     'https://',
     'localhost:3000',
   ]) {
-    expect(() => originsOf(text)).toThrow(/^CORS_ORIGINS: .* is no origin; allowed: \*, or such as https:/);
+    expect(() => originsOf(text)).toThrow(
+      /^CORS_ORIGINS: .* is not an origin; allowed: \*, or such as https:/,
+    );
   }
 });
 
@@ -99,6 +101,6 @@ test('tables are read as the sources they stand for', () => {
 test('the warehouse needs its project and its tables', () => {
   expect(() => readConfig({ ENGINE: 'bigquery' })).toThrow('BIGQUERY_PROJECT: needed for ENGINE=bigquery');
   expect(() => readConfig({ BIGQUERY_TABLES: 'logs' })).toThrow(
-    'BIGQUERY_TABLES: "logs" is no assignment; allowed: source=project.dataset.table',
+    'BIGQUERY_TABLES: "logs" is not an assignment; allowed: source=project.dataset.table',
   );
 });

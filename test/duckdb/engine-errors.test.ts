@@ -25,7 +25,10 @@ test.each([
   ],
   ['Invalid Input Error: ! Invalid time zone: Nowhere/Land', 'Invalid time zone: Nowhere/Land'],
   ['Out of Range Error: Overflow in addition of INT64 (1 + 2)!', 'int64 overflow: 1 + 2'],
-  ['Out of Range Error: words of a later DuckDB', 'A value is out of range, or not what its function takes'],
+  [
+    'Out of Range Error: words of a later DuckDB',
+    'A value is out of range, or is not one that its function accepts',
+  ],
   [
     'Binder Error: Non-inner join on correlated columns not supported',
     'A correlated subquery of this kind is not supported',

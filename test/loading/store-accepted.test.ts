@@ -750,5 +750,5 @@ test('a backup has what was accepted before it, stored or not, and goes into an 
   const third = await openDatabase();
   await copyFile(join(target, 'logs.duckdb'), replicasOf(third.databasePath)[1]);
   await expect(restore(third.databasePath, target)).rejects.toThrow('There is a database');
-  await expect(restore(other.databasePath, '/nowhere')).rejects.toThrow('is no backup');
+  await expect(restore(other.databasePath, '/nowhere')).rejects.toThrow('is not a backup');
 });

@@ -124,7 +124,7 @@ test('what fails for a file or a folder says which, and what to do, without a st
     [['source', 'add', 'x', '/none.csv'], '/none.csv: no such file or directory\n'],
     [
       ['backup', 'restore', '/none'],
-      'The backup was not restored.\n/none is no backup: it has no logs.duckdb\n  to do: name the folder of a backup\n',
+      'The backup was not restored.\n/none is not a backup: it has no logs.duckdb\n  to do: name the folder of a backup\n',
     ],
   ];
   const failed = await Promise.all(failing.map(([args]) => cli(args)));

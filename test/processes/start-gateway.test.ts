@@ -210,7 +210,7 @@ describe('a start that can not succeed says why, without a stack, and exits with
     const directory = await temporaryDirectory();
     await writeFile(join(directory, 'logs.duckdb'), 'nonsense');
     expect(await refusal({ DATA_DIR: directory })).toContain(
-      'logs.duckdb is damaged, or no DuckDB database\n  to do: move it away',
+      'logs.duckdb is damaged, or is not a DuckDB database\n  to do: move it away',
     );
   });
 });

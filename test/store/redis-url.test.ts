@@ -71,12 +71,12 @@ test.each([
 });
 
 test.each([
-  ['', /no Redis URL/],
-  ['localhost:6379', /no Redis URL/],
-  ['http://localhost', /no Redis URL/],
-  ['redis+ring://localhost', /no Redis URL/],
-  ['redis://', /no Redis URL/],
-  ['redis://u:p@ss@localhost', /no Redis URL/],
+  ['', /not a Redis URL/],
+  ['localhost:6379', /not a Redis URL/],
+  ['http://localhost', /not a Redis URL/],
+  ['redis+ring://localhost', /not a Redis URL/],
+  ['redis://', /not a Redis URL/],
+  ['redis://u:p@ss@localhost', /not a Redis URL/],
   ['redis://localhost:0', /host:port/],
   ['redis://localhost:70000', /host:port/],
   ['redis+cluster://a:1,', /host:port/],

@@ -100,7 +100,7 @@ const dayMs = (day: string) => Date.parse(day);
 function quotaError(span: 'day' | 'month', waitMs: number): GatewayError {
   return new GatewayError(
     'quota_exceeded',
-    `The queries of the access token have read the bytes that it may in a ${span}; what is stored is answered still`,
+    `The queries of the access token have read all bytes that it has for a ${span}; stored answers are still served`,
     { retryAfterSeconds: Math.ceil(waitMs / 1000) },
   );
 }

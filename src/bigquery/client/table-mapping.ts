@@ -13,7 +13,7 @@ export function readTableMapping(assignments: readonly string[]): TableMapping {
     const [source, name = '', ...others] = text.split(/\s*=\s*/);
     const table = others.length === 0 ? parseTableId(name) : undefined;
     if (!source || !table) {
-      throw new Error(`${JSON.stringify(text)} is no assignment; allowed: source=project.dataset.table`);
+      throw new Error(`${JSON.stringify(text)} is not an assignment; allowed: source=project.dataset.table`);
     }
     if (mapping.has(source))
       throw new Error(`${source} is assigned twice; allowed: one table for each source`);

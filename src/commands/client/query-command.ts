@@ -136,7 +136,7 @@ async function printOnce(
   return response.headers.get('etag') ?? undefined;
 }
 
-/** Characters of a URL that gateways take, and a little less. */
+/** Maximum characters of a URL; less than a gateway's own limit, because proxies in between may have lower ones. */
 const maxUrlLength = 60_000;
 
 /** Sends parameters in the URL, which caches know, or long ones, as SQL may be, in a body. */
@@ -186,7 +186,7 @@ function failureOf(response: Response, text: string): GatewayError {
     if (response.status === 401) {
       return new GatewayError(
         'unauthorized',
-        'The gateway does not know the token, or shows it nothing there',
+        'The gateway does not know the token, or the token does not cover this saved query',
       );
     }
     return new GatewayError(

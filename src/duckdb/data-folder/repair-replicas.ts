@@ -106,7 +106,7 @@ async function hasBytes(file: string): Promise<boolean> {
 function nothingLeft(refused: readonly string[]): SetupError {
   const fix =
     'move it away, then restore a backup (npx sqg backup restore <folder>), or begin without these rows';
-  const problems = refused.map(file => ({ found: `${file} is damaged, or no DuckDB database`, fix }));
+  const problems = refused.map(file => ({ found: `${file} is damaged, or is not a DuckDB database`, fix }));
   return new SetupError('No file of the database can be read.', problems);
 }
 
