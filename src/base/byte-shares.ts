@@ -17,8 +17,8 @@ const maxBytes = 128 * 1024 * 1024;
 /** Maximum bytes of one caller's bodies: two of the largest, each of which is in memory up to four times while it is worked on. */
 const maxBytesPerCaller = maxBytes / 4;
 
-/** @param doing for messages: what the bodies wait for, such as `redacted` */
-export function createByteShares(doing: string): ByteShares {
+/** @param treatment for messages: what happens to the bodies, such as `redacted` */
+export function createByteShares(treatment: string): ByteShares {
   const held = new Map<string, number>();
   let total = 0;
 
@@ -33,11 +33,11 @@ export function createByteShares(doing: string): ByteShares {
     take(caller, bytes) {
       const own = held.get(caller) ?? 0;
       if (own > 0 && own + bytes > maxBytesPerCaller) {
-        const message = `Too many bytes of this access token are being ${doing}; try again`;
+        const message = `Too many bytes of this access token are being ${treatment}; try again`;
         throw new GatewayError('too_many_requests', message);
       }
       if (own > 0 && total + bytes > maxBytes) {
-        throw new GatewayError('overloaded', `Too many bytes are being ${doing}; try again`);
+        throw new GatewayError('overloaded', `Too many bytes are being ${treatment}; try again`);
       }
       add(caller, bytes);
       return () => add(caller, -bytes);

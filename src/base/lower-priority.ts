@@ -4,8 +4,8 @@ import { constants, setPriority } from 'node:os';
 const lowPriority = constants.priority.PRIORITY_BELOW_NORMAL;
 
 /**
- * Gives a process the lower priority of everything that uses DuckDB. A scan takes every core, so hits and Redis keep a higher one; so does
- * the start of another process, whose caller may want little. Storing rows shares the processors with queries.
+ * Gives a process the lower priority of everything that uses DuckDB. A scan takes every core, and starting a process takes one for a while,
+ * so answers from the cache and Redis keep a higher priority. Storing rows shares the processors with queries.
  * Linux has a priority for each thread; new threads inherit that of the thread that makes them.
  * @param pid undefined: it could not be started
  */
@@ -21,8 +21,8 @@ export function lowerPriority(pid: number | undefined): void {
 }
 
 /**
- * Gives the thread that calls this the priority of the engine's processes: with a higher one, the results of one caller would be redacted or
- * written before the queries of all others. Does nothing where a priority is that of the whole process, as it is outside Linux.
+ * Gives the calling thread the priority of the engine's processes: with a higher one, redacting or writing the results of one caller would
+ * slow down the queries of all others. Does nothing outside Linux, where only whole processes have priorities.
  */
 export function lowerThreadPriority(): void {
   if (process.platform === 'linux') setPriority(lowPriority);

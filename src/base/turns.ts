@@ -46,7 +46,7 @@ export function pauseAfter(tookMs: number): number {
 
 /**
  * Makes a function that resolves in a turn of the event loop in which it resolves for no other call, so that the work after it, up to
- * the next real wait, never adds up with that of others. A pause follows, see `pauseAfter`. Callers take turns, whichever number of
+ * the next real wait, never adds up with that of others. A pause follows, see `pauseAfter`. Callers take turns, however many
  * calls each has waiting: the argument is the caller's name.
  */
 export function createOwnTurns(): (caller: string) => Promise<void> {

@@ -1,13 +1,13 @@
 import { performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
-/** What the decision to collect goes by, and what it does. */
+/** The measurements that decide whether to collect, and the collection itself. */
 export type CollectorDeps = {
   /** Bytes of objects and buffers, dead ones included: which are dead is not known until V8 collects. */
   readonly heldBytes: () => number;
   /** Milliseconds for which the event loop has been busy since the process started. */
   readonly busyMs: () => number;
-  /** Has V8 begin a collection, which ends within two ticks. */
+  /** Makes V8 begin a collection, which ends within two ticks. */
   readonly collect: () => void;
 };
 
@@ -17,7 +17,7 @@ const tickMs = 1000;
 /** Maximum milliseconds of work in a tick that counts as calm. */
 const maxBusyMs = 250;
 
-/** Calm ticks before a collection, and those that it may take. */
+/** Calm ticks before a collection, and ticks that it may take. */
 const calmTicks = 2;
 const collectingTicks = 2;
 
@@ -26,7 +26,7 @@ const minGrowthBytes = 32 * 1024 * 1024;
 
 /**
  * Makes a function to call once a second. V8 collects when a program allocates, so what died in a flood stays until the next one. The
- * function has it collected when the process has become calm, if more is held than was left by the collection before.
+ * function starts a collection when the process has become calm, if much more is held than the last collection left.
  */
 export function createCalmCollector({ heldBytes, busyMs, collect }: CollectorDeps): () => void {
   let leftBytes = Infinity;
@@ -60,12 +60,12 @@ export function collectWhenCalm(): () => void {
   return () => clearInterval(timer);
 }
 
-/** Growth of memory outside of V8's heap upon which it begins a collection; its own constant is 64 MB. */
+/** Growth of memory outside V8's heap that makes it begin a collection; its own constant is 64 MB. */
 const hintBytes = 72 * 1024 * 1024;
 
 /**
- * Has V8 begin an incremental collection, whose longest turn is far shorter than that of `gc()`. Memory that is taken and never written
- * to is none for the system.
+ * Makes V8 begin an incremental collection, whose longest pause is far shorter than that of `gc()`. The system gives no pages to memory that
+ * is never written to, so this takes none.
  */
 export function hintAtMemory(): void {
   new ArrayBuffer(hintBytes).transfer(0);

@@ -54,7 +54,7 @@ export function openLoading(
   const unfollow = followLoads({
     databasePath: path,
     onLoaded: sources => void mark(sources),
-    onLeft: () => loader.wake(),
+    onAbandoned: () => loader.wake(),
   });
   const read = (texts?: SourceTexts) =>
     withRetention(readSourceFolder(config.SOURCES_DIR, texts).sources, retention);

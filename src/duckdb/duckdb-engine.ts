@@ -252,12 +252,12 @@ type Compiler = (
   options: CompileOptions,
 ) => Promise<CompiledStatement>;
 
+type CompilerOptions = Pick<DuckDbEngineOptions, 'takesPostgresCasts'>;
+
 /**
  * Compiles statements against the tables as stored in the database; callers take turns. Equal statements are compiled once, including
  * refused ones.
  */
-type CompilerOptions = Pick<DuckDbEngineOptions, 'takesPostgresCasts'>;
-
 function createCompiler(options: CompilerOptions): Compiler {
   const inTurn = createCompileTurns();
   const known = new LRUCache<string, Compilation>({

@@ -23,9 +23,10 @@ export async function prepareConnection(
 const manyRows = 40_000_000;
 
 /**
- * Has DuckDB find the newest rows by their sort columns alone, and fetch their wide columns by row number. By default it does this for up to
- * 50 rows only, and a caller's first hundred, where no times are looked up (decision 149), would take three times as long on a million rows. But it
- * then reads about every group of 122,880 rows, which takes 0.15 ms each and stays in memory: on a hundred million rows, 130 ms instead of 15.
+ * Makes DuckDB find the newest rows by their sort columns alone, and fetch their wide columns by row number. By default it does so for at
+ * most 50 rows; the first hundred of a caller who gives no time range (decision 149) would take three times as long on a million rows. The
+ * price: it reads about every group of 122,880 rows, which takes 0.15 ms each and stays in memory: on a hundred million rows, 130 ms
+ * instead of 15.
  * @param rows of the longest table
  */
 export async function materializeLate(connection: DuckDBConnection, rows: number): Promise<void> {

@@ -163,13 +163,13 @@ export async function writeRowsFile(folder: string, sender = ''): Promise<RowsFi
 }
 
 /** Milliseconds after which an unfinished file is abandoned: its writer touches it far more often. */
-const leftMs = 3_600_000;
+const abandonedMs = 3_600_000;
 
 /** Removes unfinished files of killed processes. */
 export async function removeUnfinished(folder: string, nowMs: number): Promise<void> {
   for (const name of await readdir(folder).catch((): string[] => [])) {
     if (!/\.(?:part|raw)$/.test(name)) continue;
     const found = await stat(join(folder, name)).catch(() => undefined);
-    if (found && nowMs - found.mtimeMs > leftMs) await rm(join(folder, name), { force: true });
+    if (found && nowMs - found.mtimeMs > abandonedMs) await rm(join(folder, name), { force: true });
   }
 }

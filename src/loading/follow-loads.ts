@@ -6,20 +6,20 @@ type FollowOptions = {
   /** Called when new rows of these sources become visible to queries, whichever process loaded them. */
   readonly onLoaded: (sources: readonly string[]) => void;
   /** Called when accepted rows wait because their own process does not store them. */
-  readonly onLeft: () => void;
+  readonly onAbandoned: () => void;
 };
 
 /** Milliseconds between two polls. */
 const pollMs = 200;
 
 /** Milliseconds that accepted rows may wait before another process takes them over; the clock may have been set back since. */
-const leftMs = 3000;
+const abandonedMs = 3000;
 
 /**
  * Follows what any gateway or command loads into a database. It polls, because folders shared between hosts do not report changes.
  * @returns a function that stops following
  */
-export function followLoads({ databasePath, onLoaded, onLeft }: FollowOptions): () => void {
+export function followLoads({ databasePath, onLoaded, onAbandoned }: FollowOptions): () => void {
   const listWaiting = createRowsList(rowsFolderOf(databasePath));
   let known = readCurrent(databasePath);
   let ticks = 0;
@@ -45,7 +45,7 @@ export function followLoads({ databasePath, onLoaded, onLeft }: FollowOptions): 
 
   async function takeOver(): Promise<void> {
     const files = await listWaiting().catch(() => []);
-    if (files.some(({ acceptedMs }) => Math.abs(Date.now() - acceptedMs) > leftMs)) onLeft();
+    if (files.some(({ acceptedMs }) => Math.abs(Date.now() - acceptedMs) > abandonedMs)) onAbandoned();
   }
 
   return () => {

@@ -41,8 +41,8 @@ const exceptionalMemoryMb = 1024;
 const givingBack = `SET allocator_background_threads = true; SET allocator_flush_threshold = '8MB'; SET allocator_bulk_deallocation_flush_threshold = '16MB'`;
 
 /**
- * Has DuckDB's allocator return what is free to the system. It keeps that for each thread by which a statement ran, and flushes it only if the number of
- * threads changes (decision 148).
+ * Makes DuckDB's allocator return free memory to the system. It keeps some for each thread on which a statement ran, and flushes it only if
+ * the number of threads changes (decision 148).
  */
 export async function giveBackMemory(connection: DuckDBConnection): Promise<void> {
   await connection.run('SET threads = 2; SET threads = 1');

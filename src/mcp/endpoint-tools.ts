@@ -45,7 +45,7 @@ export function mayHaveTool({ name }: EndpointDefinition, tool: string): boolean
 
 /**
  * The message about an unknown argument: ignoring a misspelt one would give other rows than the agent expects.
- * @param fixed names of parameters that the token fixes: they are no arguments, and do no harm
+ * @param fixed names of parameters that the token fixes: they are not offered as arguments, and sending one does no harm
  */
 export function unknownArgument(
   { inputSchema }: Tool,

@@ -214,8 +214,8 @@ export function findEndpoint(
   const definition = endpoints.find(reference);
   if (definition) return definition;
   const isBroken = endpoints.broken.some(({ file }) => file === `${reference}.sql`);
-  // Only file names are matched against the token's globs, whose cost grows faster than the square of a text's length. A broken file's
-  // parameters are unknown, and so whether it takes those that a token fixes.
+  // Only the names of files are matched against the token's globs: the cost of matching grows faster than the square of a text's length, and
+  // callers may send any. What parameters a broken file takes is unknown, so a token that fixes some must not learn of it.
   if (isBroken && coversEndpoint(caller, reference) && !caller.fixedParameters) {
     throw new GatewayError('endpoint_not_found', `Saved query ${reference} is not served: its file is wrong`);
   }

@@ -24,7 +24,7 @@ export type RetryBudget = {
   take(): boolean;
 };
 
-/** Longest back-off, in milliseconds. Source: BigQuery, "Service Level Agreement": from 1 s, doubled up to 32 s. */
+/** Maximum back-off, in milliseconds. Source: BigQuery, "Service Level Agreement": from 1 s, doubled up to 32 s. */
 const maxBackoffMs = 32_000;
 
 /** A pause is longer than its back-off by up to this fraction, so that queries that failed together do not retry together. */

@@ -15,7 +15,7 @@ export type SelectedItem = {
   readonly at: Expression['at'];
 };
 
-/** Most columns of one SELECT. BigQuery: 10,000. */
+/** Maximum columns of one SELECT. BigQuery: 10,000. */
 const maxColumns = 1000;
 
 /** @throws GatewayError `invalid_query` if these are more columns than a query may have */

@@ -25,7 +25,7 @@ export const readJsonText = {
   values: (text: string, path: readonly JsonStep[]): (string | null)[] | null =>
     find(text, path)?.elements(reader => (reader.startsContainer() ? undefined : reader.scalarOrNull())) ??
     null,
-  /** `JSON_QUERY_ARRAY`: each element as JSON; `null` where it is no array. */
+  /** `JSON_QUERY_ARRAY`: each element as JSON; `null` where it is not an array. */
   queries: (text: string, path: readonly JsonStep[]): string[] | null =>
     find(text, path)?.elements(reader => reader.render()) ?? null,
 };
@@ -209,7 +209,7 @@ class JsonReader {
     return true;
   }
 
-  /** The next character that is no white space. */
+  /** The next character that is not white space. */
   #peek(): string | undefined {
     for (let code = this.#text.charCodeAt(this.#at); code === 32 || (code >= 9 && code <= 13); ) {
       code = this.#text.charCodeAt(++this.#at);

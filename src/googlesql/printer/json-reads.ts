@@ -15,7 +15,7 @@ export type JsonReads = {
   /**
    * Asks for a path.
    * @param text DuckDB text
-   * @returns where the JSON at that path will be; undefined where the text is no column of a table in FROM
+   * @returns where the JSON at that path will be; undefined where the text is not a column of a table in FROM
    */
   ask(text: string, path: JsonPath, options: { isCondition: boolean }): string | undefined;
   /** Whether anything was asked for. */

@@ -59,7 +59,7 @@ const printers: { readonly [Kind in BoundExpression['kind']]: Print<Kind> } = {
   inQuery: (printer, test) => printInQuery(besideQuery(printer), test),
 };
 
-/** @returns undefined for what is no column of `groupedValues` */
+/** @returns undefined for anything but a column of `groupedValues` */
 function printGroupedValue(printer: Printer, value: BoundExpression): string | undefined {
   const place = printer.groupedValues.get(printer.keyOf(value));
   return place && printer.let && isLifted(printer, place) ? printer.let.lift(value) : place;

@@ -7,7 +7,7 @@ export type IntervalParts = {
 
 const parts = ['YEAR', 'MONTH', 'DAY', 'HOUR', 'MINUTE', 'SECOND'];
 
-/** Largest values. Source: GoogleSQL, "Interval type". */
+/** Maximum values. Source: GoogleSQL, "Interval type". */
 const limits = { months: 120_000, days: 3_660_000, microseconds: 87_840_000n * 3_600_000_000n };
 
 const signed = '([+-]?)';

@@ -10,7 +10,7 @@ const maxHours = 14;
 
 /**
  * Reads a time zone as BigQuery does: `America/New_York` in this case of letters, `+05:30`, `-3`, `UTC+5:30`.
- * @returns undefined if the text is no time zone
+ * @returns undefined if the text is not a time zone
  */
 export function readZone(text: string): Zone | undefined {
   if (zoneNames.has(text)) return { name: text, minutes: 0 };

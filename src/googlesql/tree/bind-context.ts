@@ -95,7 +95,7 @@ export function bindArguments(context: BindContext, call: CallSyntax): readonly 
 
 type Counted = 'columns' | 'expressions' | 'variables' | 'leaves' | 'records' | 'instructions';
 
-/** How much a statement may have of something, over all its parts, and what is said of one that has more. */
+/** How much a statement may have of something, over all its parts, and the message for one that has more. */
 const statementLimits: Readonly<Record<Counted, { limit: number; refusal: string; unit?: string }>> = {
   /** Those of SELECT lists and FROM items. */
   columns: { limit: 20_000, refusal: 'The query has too many columns in all its parts' },

@@ -3,7 +3,7 @@ import { fieldName } from './duckdb-type.ts';
 import { invalidQuery } from './sql-error.ts';
 import { type SqlType, type StructType, structOf } from './types.ts';
 
-/** Most arrays of a type in one another. DuckDB plans each of them twice for the one around it. BigQuery: 15 levels of records in a result. */
+/** Maximum depth of arrays in one another within a type. DuckDB plans each of them twice for the one around it. BigQuery: 15 levels of records in a result. */
 const maxArrayLevels = 15;
 
 /**

@@ -21,7 +21,7 @@ export function refuseOuterArray(value: BoundExpression, what: string, at: SqlPo
 
 const knownNulls = new WeakMap<BoundExpression, { readonly nulls: ArrayType['nulls'] }>();
 
-/** See `ArrayType.nulls`, of a value that becomes a column. */
+/** The `ArrayType.nulls` of the column that a value becomes. */
 export function nullsOf(value: BoundExpression): ArrayType['nulls'] {
   if (value.type.kind !== 'ARRAY') return undefined;
   // Each enclosing call asks again, about everything below.
@@ -91,7 +91,7 @@ const isCanonical = (type: SqlType): boolean => {
   return type.kind !== 'STRUCT' || (!type.presence && type.fields.every(field => isCanonical(field.type)));
 };
 
-/** Whether it is unclear of an array in a type whether it is NULL or empty, see `ArrayType.nulls`. */
+/** Whether a type contains an array that may be NULL or empty without a way to tell which, see `ArrayType.nulls`. */
 export function holdsUnclear(type: SqlType): boolean {
   if (type.kind === 'ARRAY') return type.nulls === 'UNCLEAR' || holdsUnclear(type.element);
   return type.kind === 'STRUCT' && type.fields.some(field => holdsUnclear(field.type));

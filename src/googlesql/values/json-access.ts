@@ -122,7 +122,7 @@ function wholeNumber(text: string): bigint {
   return fail(`The provided JSON number: ${floatText(number)} cannot be converted to an integer`);
 }
 
-/** A number's text as the nearest integer, halves away from zero; undefined if it is no number, or far too large. */
+/** A number's text as the nearest integer, halves away from zero; undefined if it is not a number, or far too large. */
 function roundedText(text: string): bigint | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
     /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,6}))?$/.exec(trimSpaces(text)) ?? [];

@@ -7,7 +7,7 @@ type Step = string | number;
 type Container = Record<string, unknown> | unknown[];
 
 const maxArraySize = 1_000_000;
-/** Most characters of a value that is made. */
+/** Maximum characters of a value that is made. */
 const maxLength = 16_000_000;
 
 /**
@@ -201,7 +201,7 @@ type KeySearch = {
   readonly inArray: boolean;
 };
 
-/** Names as they stand in a path: `a.b`, in quotes where they are no plain name. */
+/** Names as they stand in a path: `a.b`, in quotes unless they are plain. */
 function collectKeys(value: unknown, path: string, search: KeySearch): void {
   if (Array.isArray(value)) {
     if (search.mode === 'strict' || (search.mode === 'lax' && search.inArray)) return;

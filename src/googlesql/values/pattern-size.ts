@@ -1,5 +1,5 @@
 /**
- * Most instructions of a regular expression's program: compiling it, and matching it where nothing better helps, take as long as
+ * Maximum instructions of a regular expression's program: compiling it, and matching it where nothing better helps, take as long as
  * it is large, and `((a{100}){100}){100}` is short. A pattern that is longer itself may have one for each character.
  */
 const maxPatternSize = 1500;

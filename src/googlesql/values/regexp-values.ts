@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 import { type EngineFunctions, maxOutputLength } from './engine-function.ts';
 import { patternProblem } from './pattern-size.ts';
 
-/** Longest pattern that is not a constant. */
+/** Maximum characters of a pattern that is not a constant. */
 const maxPatternLength = 1024;
 
 /**
@@ -44,7 +44,7 @@ type Match = {
   readonly start: number;
 };
 
-/** Whether a text is no regular expression. */
+/** Whether a text is not a regular expression. */
 export function isInvalidPattern(pattern: string): boolean {
   try {
     RE2JS.compile(pattern);

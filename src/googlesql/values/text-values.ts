@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EngineFunctions } from './engine-function.ts';
 import { fingerprint } from './fingerprint.ts';
 
-/** Most steps of EDIT_DISTANCE: the product of the lengths. */
+/** Maximum steps of EDIT_DISTANCE, which takes the product of the two lengths. */
 const maxDistanceSteps = 20_000_000;
 
 /** The default delimiters of INITCAP: white space and punctuation. */

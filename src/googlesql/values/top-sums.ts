@@ -1,6 +1,6 @@
 import type { EngineFunctions } from './engine-function.ts';
 
-/** Most values of one APPROX_TOP_SUM: they are held in memory. */
+/** Maximum values of one APPROX_TOP_SUM: they are held in memory. */
 const maxValues = 1_000_000;
 
 const greatestInteger = 2n ** 63n - 1n;

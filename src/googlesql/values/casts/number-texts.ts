@@ -39,7 +39,7 @@ function readInt64(text: string): bigint | null {
 
 /**
  * A NUMERIC in billionths; halves of them go away from zero.
- * @returns null for a text that is no number, or too large a one
+ * @returns null for a text that is not a number, or is one that is too large
  */
 function readNumeric(text: string): bigint | null {
   const written = decimal.exec(text)?.[1];
