@@ -6,6 +6,7 @@ import type { EndpointEvent } from './endpoint-events.ts';
 import { createTakenNames } from './graphql-names.ts';
 import { allOf, batchFile, DefinitionError, parseDefinition } from './parse-definition.ts';
 import { byPrecedence, isPromised } from './precedence.ts';
+import { unreadableFolder } from './unreadable-folder.ts';
 import { watchFolder } from './watch-folder.ts';
 
 /** The saved queries that are currently served. */
@@ -255,10 +256,7 @@ async function listFiles(directory: string): Promise<string[]> {
   try {
     return (await readdir(directory)).filter(isDefinitionFile).sort();
   } catch (cause) {
-    throw new Error(
-      `The folder of saved queries, ${directory}, can't be read: ${(cause as Error).message}. Commands run in the folder of the project, or with SQL_DIR`,
-      { cause },
-    );
+    throw unreadableFolder('saved queries', directory, 'SQL_DIR', cause);
   }
 }
 

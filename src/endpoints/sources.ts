@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { allOf, DefinitionError, problemsOf, readYaml } from './parse-definition.ts';
 import { parseSource } from './parse-source.ts';
 import type { Source } from './source.ts';
+import { unreadableFolder } from './unreadable-folder.ts';
 
 /** The folder with the sources of this repository. */
 export const ownSources = fileURLToPath(new URL('../../schema/sources', import.meta.url));
@@ -111,9 +112,6 @@ function listFiles(directory: string): string[] {
       .filter(file => file.endsWith('.yaml') && !file.startsWith('.'))
       .sort();
   } catch (cause) {
-    throw new Error(
-      `The folder of sources, ${directory}, can't be read: ${(cause as Error).message}. Commands run in the folder of the project, or with SOURCES_DIR`,
-      { cause },
-    );
+    throw unreadableFolder('sources', directory, 'SOURCES_DIR', cause);
   }
 }

@@ -1,7 +1,5 @@
-import { countRequests } from '../auth/usage/meters.ts';
 import type { ParameterDefinition } from '../endpoints/definition.ts';
 import { graphqlName, sqlFieldName } from '../endpoints/names.ts';
-import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import {
@@ -11,6 +9,7 @@ import {
   listEndpoints,
 } from '../pipeline/list-endpoints.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import { identifyCaller } from './identify-caller.ts';
 import { privateJsonText } from './json-response.ts';
 
 /**
@@ -23,8 +22,7 @@ export async function answerCatalogue(
   context: RequestContext,
   reference: string | undefined,
 ): Promise<HttpResponse> {
-  const caller = await deps.tokens.authenticate(readCredentials(context.request.headers));
-  countRequests(caller.meter, 1);
+  const caller = await identifyCaller(deps.tokens, context);
   const text = (listed: ListedEndpoint) => JSON.stringify(render(listed));
   const body =
     reference === undefined

@@ -1,15 +1,13 @@
 import { z } from 'zod';
-import { requireScope } from '../auth/caller.ts';
-import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
-import { readCredentials } from '../http-messages/caller-headers.ts';
 import { maxBodyBytes } from '../http-messages/http-limits.ts';
 import { readJsonBody } from '../http-messages/read-json-body.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import { invalidateEndpoint } from '../pipeline/invalidate-endpoint.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
+import { identifyCaller } from './identify-caller.ts';
 import { privateJson } from './json-response.ts';
 
 const orderSchema = z.strictObject({
@@ -25,9 +23,7 @@ const orderSchema = z.strictObject({
  * @throws GatewayError `unauthorized`, `forbidden`, `too_many_requests`, `invalid_body`, `endpoint_not_found`, `invalid_parameter`, `unavailable`
  */
 export async function answerInvalidate(deps: PipelineDeps, context: RequestContext): Promise<HttpResponse> {
-  const caller = await deps.tokens.authenticate(readCredentials(context.request.headers));
-  requireScope(caller, 'invalidate');
-  countRequests(caller.meter, 1);
+  const caller = await identifyCaller(deps.tokens, context, 'invalidate');
   const order = orderSchema.safeParse(await readJsonBody(context, maxBodyBytes));
   if (!order.success) {
     throw new GatewayError(

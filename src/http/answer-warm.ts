@@ -1,11 +1,10 @@
-import { type Caller, coversEndpoint, requireScope } from '../auth/caller.ts';
+import { type Caller, coversEndpoint } from '../auth/caller.ts';
 import type { Authenticator } from '../auth/tokens.ts';
-import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
-import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
+import { identifyCaller } from './identify-caller.ts';
 import { privateJson } from './json-response.ts';
 
 /**
@@ -18,9 +17,7 @@ export async function answerWarm(
   schedule: Pick<WarmSchedule, 'state'>,
   context: RequestContext,
 ): Promise<HttpResponse> {
-  const caller = await tokens.authenticate(readCredentials(context.request.headers));
-  requireScope(caller, 'warm');
-  countRequests(caller.meter, 1);
+  const caller = await identifyCaller(tokens, context, 'warm');
   return privateJson(render(await stateOf(schedule), caller));
 }
 
