@@ -191,6 +191,18 @@ export function shortened(message: string): string {
   return `${message.slice(0, space > maxMessage / 2 ? space : maxMessage).toWellFormed()}…`;
 }
 
+/** Maximum characters of a sent value in a message. */
+const maxQuoted = 120;
+
+/** A value as a message repeats it: as JSON, and with `…` in place of what is too much. */
+export function quoted(given: unknown): string {
+  if (typeof given === 'string') {
+    return JSON.stringify(given.length > maxQuoted ? `${given.slice(0, maxQuoted).toWellFormed()}…` : given);
+  }
+  const json = JSON.stringify(given) ?? 'nothing';
+  return json.length > maxQuoted ? `${json.slice(0, maxQuoted).toWellFormed()}…` : json;
+}
+
 /** Converts anything thrown to a GatewayError; a bug becomes `internal`, with its cause for the log. */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { quoted } from '../base/errors.ts';
 import { formatTimestamp } from '../base/format-timestamp.ts';
 import {
   isJsonObject,
@@ -106,7 +107,7 @@ function normaliseField(field: SourceField, value: unknown, path: string, contex
   if (typeof field === 'string') return normaliseScalar(field, value, path, findings);
   if (!Array.isArray(field)) {
     if (value === null || value === undefined) return null;
-    if (!isJsonObject(value)) throw new RowError(`${path} is ${show(value)}; allowed: an object`);
+    if (!isJsonObject(value)) throw new RowError(`${path} is ${quoted(value)}; allowed: an object`);
     return normaliseRecord(field, value, `${path}.`, context);
   }
   if (value === null || value === undefined) return [];
@@ -122,7 +123,7 @@ function normaliseField(field: SourceField, value: unknown, path: string, contex
     .filter(item => item !== null)
     .map(item => {
       if (!isJsonObject(item))
-        throw new RowError(`${path} is ${show(item)}; allowed: an object or an array of objects`);
+        throw new RowError(`${path} is ${quoted(item)}; allowed: an object or an array of objects`);
       return normaliseRecord(element, item, `${path}.`, context);
     });
 }
@@ -139,7 +140,7 @@ export function normaliseScalar(
 ): unknown {
   if (value === null || value === undefined) return null;
   const bad = (allowed: string): never => {
-    throw new RowError(`${path} is ${show(value)}; allowed: ${allowed}`);
+    throw new RowError(`${path} is ${quoted(value)}; allowed: ${allowed}`);
   };
   switch (type) {
     case 'STRING':
@@ -247,9 +248,4 @@ function textOf(value: unknown): string {
 
 function isInt64(text: string): boolean {
   return /^-?\d{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
-}
-
-function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

@@ -1,4 +1,4 @@
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, quoted } from '../base/errors.ts';
 import { weightsOf } from '../http-messages/content-negotiation.ts';
 import { formatNames, type RowFormat, rowFormats } from './row-formats.ts';
 
@@ -12,10 +12,9 @@ export function chooseFormat(given: unknown, accept: string | undefined): RowFor
   if (given !== undefined && given !== null && given !== '') {
     const named = formatNames.find(name => name === given);
     if (named) return named;
-    const shown = JSON.stringify(given)?.slice(0, 60);
     throw new GatewayError(
       'invalid_parameter',
-      `Parameter "format" is ${shown}; allowed: ${formatNames.join(', ')}`,
+      `Parameter "format" is ${quoted(given)}; allowed: ${formatNames.join(', ')}`,
     );
   }
   // Nearly every request.
@@ -23,10 +22,7 @@ export function chooseFormat(given: unknown, accept: string | undefined): RowFor
   const chosen = acceptedFormat(accept);
   if (chosen) return chosen;
   const offered = formatNames.map(name => rowFormats[name].mediaTypes[0]);
-  throw new GatewayError(
-    'not_acceptable',
-    `Accept is ${JSON.stringify(accept.slice(0, 120))}; offered: ${offered.join(', ')}`,
-  );
+  throw new GatewayError('not_acceptable', `Accept is ${quoted(accept)}; offered: ${offered.join(', ')}`);
 }
 
 /** The format with the highest weight; among equal weights, the first in our order of preference. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, quoted } from '../base/errors.ts';
 
 /** The request headers that identify the caller and control how the rows are looked up and shown. */
 export type CallerHeaders = {
@@ -57,7 +57,7 @@ function readRedactPii(value: string | string[] | undefined): CallerHeaders['red
   if (text === 'false') return false;
   return new GatewayError(
     'invalid_header',
-    `Header LF-ENDPOINT-REDACT-PII is ${JSON.stringify(String(value).slice(0, 60))}; allowed: true, false`,
+    `Header LF-ENDPOINT-REDACT-PII is ${quoted(String(value))}; allowed: true, false`,
   );
 }
 

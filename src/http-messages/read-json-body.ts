@@ -1,4 +1,4 @@
-import { GatewayError, messageOf } from '../base/errors.ts';
+import { GatewayError, messageOf, quoted } from '../base/errors.ts';
 import type { RequestContext } from './request-context.ts';
 
 /**
@@ -25,7 +25,7 @@ export function requireJsonType(contentType: string): void {
   if (/^application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i.test(contentType)) return;
   throw new GatewayError(
     'unsupported_media_type',
-    `Content-Type is ${JSON.stringify(contentType.slice(0, 120))}; allowed: application/json`,
+    `Content-Type is ${quoted(contentType)}; allowed: application/json`,
   );
 }
 

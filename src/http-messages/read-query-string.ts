@@ -1,4 +1,4 @@
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, quoted } from '../base/errors.ts';
 
 const none: ReadonlySet<string> = new Set();
 
@@ -17,7 +17,7 @@ export function readQueryString(text: string, lists = none): Record<string, stri
     const equals = pair.indexOf('=');
     const name = decodeComponent(equals < 0 ? pair : pair.slice(0, equals), 'A parameter name');
     const value = equals < 0 ? '' : pair.slice(equals + 1);
-    const decoded = decodeComponent(value, `Parameter ${JSON.stringify(name.slice(0, 60))}`);
+    const decoded = decodeComponent(value, `Parameter ${quoted(name)}`);
     const known = parameters[name];
     if (known === undefined || !lists.has(name)) parameters[name] = decoded;
     else if (Array.isArray(known)) known.push(decoded);

@@ -1,4 +1,4 @@
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, quoted } from '../base/errors.ts';
 import type { Source } from '../endpoints/source.ts';
 import { streamBody } from '../http-messages/read-body.ts';
 import { readQueryString } from '../http-messages/read-query-string.ts';
@@ -47,6 +47,6 @@ function readContentEncoding(header: string | undefined): BodyEncoding | undefin
   if (encoding) return encoding;
   throw new GatewayError(
     'unsupported_media_type',
-    `Content-Encoding is ${JSON.stringify(header?.slice(0, 120))}; allowed: ${bodyEncodings.join(', ')}`,
+    `Content-Encoding is ${quoted(header)}; allowed: ${bodyEncodings.join(', ')}`,
   );
 }

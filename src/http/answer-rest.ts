@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, quoted } from '../base/errors.ts';
 import { withinDeadline } from '../base/time-limit.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
 import type { RawParameters } from '../endpoints/parameters/read-parameter.ts';
@@ -285,7 +285,7 @@ function rejectExplain({ explain = '' }: RawParameters): void {
   if (explain === '' || explain === 'true' || explain === 'false') return;
   throw new GatewayError(
     'invalid_parameter',
-    `Parameter "explain" is ${JSON.stringify(explain)?.slice(0, 60)}; allowed: true, false`,
+    `Parameter "explain" is ${quoted(explain)}; allowed: true, false`,
   );
 }
 

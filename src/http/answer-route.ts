@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, quoted } from '../base/errors.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { Connections } from '../http-messages/connections.ts';
 import { preflightHeaders } from '../http-messages/cors.ts';
@@ -90,6 +90,6 @@ function rejectEncodedBody(request: IncomingMessage): void {
   if (encoding === undefined || !hasBody(request)) return;
   throw new GatewayError(
     'unsupported_media_type',
-    `Content-Encoding is ${JSON.stringify(encoding.slice(0, 120))}; allowed: a body without one`,
+    `Content-Encoding is ${quoted(encoding)}; allowed: a body without one`,
   );
 }

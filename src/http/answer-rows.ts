@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { requireScope } from '../auth/caller.ts';
 import { countRequests } from '../auth/usage/meters.ts';
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, quoted } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { Source } from '../endpoints/source.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
@@ -74,10 +74,7 @@ export function missingSource(
   const names = sources.map(source => source.name);
   return isLeftOut(name)
     ? new GatewayError('unavailable', `Source ${name} is not served: its file is wrong`)
-    : new GatewayError(
-        'source_not_found',
-        `No source is named ${JSON.stringify(name.slice(0, 120))}${didYouMean(name, names)}`,
-      );
+    : new GatewayError('source_not_found', `No source is named ${quoted(name)}${didYouMean(name, names)}`);
 }
 
 /**

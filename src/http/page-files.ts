@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, quoted } from '../base/errors.ts';
 import { ignoreMissing } from '../base/missing-file.ts';
 import { preferredEncoding } from '../http-messages/content-negotiation.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
@@ -97,11 +97,7 @@ export function openPageFiles(directory = builtPages): PageFiles {
     },
     async asset(name, acceptEncoding) {
       const found = assetName.test(name) ? await find(name, acceptEncoding) : undefined;
-      if (!found)
-        throw new GatewayError(
-          'route_not_found',
-          `No asset has the name ${JSON.stringify(name.slice(0, 120))}`,
-        );
+      if (!found) throw new GatewayError('route_not_found', `No asset has the name ${quoted(name)}`);
       return {
         ...found,
         headers: { ...found.headers, 'cache-control': 'public, max-age=31536000, immutable' },

@@ -1,6 +1,6 @@
 import { requireScope } from '../auth/caller.ts';
 import type { Scope } from '../auth/scopes.ts';
-import { GatewayError } from '../base/errors.ts';
+import { errorCodes, GatewayError, quoted } from '../base/errors.ts';
 import { readCredentials } from '../http-messages/caller-headers.ts';
 import { decodePathSegment } from '../http-messages/read-query-string.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
@@ -180,8 +180,7 @@ function findPath(path: string): Path | undefined {
  */
 export function matchRoute(path: string): { readonly name: RouteName; readonly segment: string } {
   const found = findPath(path);
-  if (!found)
-    throw new GatewayError('route_not_found', `No route has the path ${JSON.stringify(path.slice(0, 120))}`);
+  if (!found) throw new GatewayError('route_not_found', `No route has the path ${quoted(path)}`);
   const segment = found.pattern.exec(path)?.[1];
   return { name: found.name, segment: segment === undefined ? '' : decodePathSegment(segment) };
 }
@@ -226,5 +225,9 @@ function answerReady({ health, isStopping }: ServerDeps): HttpResponse {
     reasons: isStopping ? ['stopping', ...reasons] : reasons,
     ...more,
   });
-  return { ...response, status: 503, headers: { ...response.headers, 'retry-after': '2' } };
+  return {
+    ...response,
+    status: 503,
+    headers: { ...response.headers, 'retry-after': String(errorCodes.unavailable.retryAfterSeconds) },
+  };
 }

@@ -5,7 +5,7 @@ import {
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { countRequests } from '../auth/usage/meters.ts';
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, quoted } from '../base/errors.ts';
 import { hasMoreValues, parseJsonOrNot } from '../base/json.ts';
 import { orAborted, withinDeadline } from '../base/time-limit.ts';
 import { createSharedTurns } from '../base/turns.ts';
@@ -115,7 +115,7 @@ function requireOrigin(origin: string | undefined, origins: readonly string[]): 
   if (origin === undefined || loopback.test(origin) || origins.includes(origin)) return;
   throw new GatewayError(
     'forbidden',
-    `Pages of ${JSON.stringify(origin.slice(0, 120))} may not call /mcp; allowed: this machine, and origins that CORS_ORIGINS names`,
+    `Pages of ${quoted(origin)} may not call /mcp; allowed: this machine, and origins that CORS_ORIGINS names`,
   );
 }
 

@@ -1,4 +1,5 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
+import { quoted } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { ListedEndpoint } from '../pipeline/list-endpoints.ts';
 import { annotations, unknownArgument } from './endpoint-tools.ts';
@@ -66,7 +67,7 @@ export function describeSubsets(
 }
 
 function wrongArgument(argument: string, given: unknown, allowed: readonly string[]): string {
-  const is = given === undefined ? 'missing' : `${JSON.stringify(given)?.slice(0, 120)}`;
+  const is = given === undefined ? 'missing' : quoted(given);
   const meant = typeof given === 'string' ? didYouMean(given, allowed) : '';
   return `The argument "${argument}" is ${is}; allowed: ${allowed.join(', ')}${meant}`;
 }

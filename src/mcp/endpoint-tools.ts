@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import { quoted } from '../base/errors.ts';
 import { parseExactJson } from '../base/json.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
@@ -55,7 +56,7 @@ export function unknownArgument(
   const allowed = Object.keys(inputSchema.properties ?? {});
   const unknown = Object.keys(given).find(name => !allowed.includes(name) && !fixed.includes(name));
   if (unknown === undefined) return undefined;
-  return `No argument is named ${JSON.stringify(unknown.slice(0, 120))}${didYouMean(unknown, allowed)}; allowed: ${allowed.join(', ')}`;
+  return `No argument is named ${quoted(unknown)}${didYouMean(unknown, allowed)}; allowed: ${allowed.join(', ')}`;
 }
 
 /** The hints about each tool for an agent's program: it only reads, and only from this service. */

@@ -10,7 +10,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Caller } from '../auth/caller.ts';
-import { toGatewayError } from '../base/errors.ts';
+import { quoted, toGatewayError } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import type { RequestFacts } from '../http-messages/request-context.ts';
@@ -59,8 +59,7 @@ export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: [] }));
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
     const found = (await resources()).find(({ resource }) => resource.uri === uri);
-    if (!found)
-      throw rpcError(resourceNotFound, shown(`No resource has the URI ${JSON.stringify(uri.slice(0, 120))}`));
+    if (!found) throw rpcError(resourceNotFound, shown(`No resource has the URI ${quoted(uri)}`));
     return { contents: [{ uri, mimeType: 'text/markdown', text: found.text }] };
   });
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
@@ -76,9 +75,7 @@ export function createMcpServer(deps: PipelineDeps, request: McpRequest): Server
     const allowed = names.length <= maxNamed ? `; allowed: ${names.join(', ')}` : '';
     throw rpcError(
       ErrorCode.InvalidParams,
-      shown(
-        `No tool has the name ${JSON.stringify(params.name.slice(0, 120))}${didYouMean(params.name, names)}${allowed}`,
-      ),
+      shown(`No tool has the name ${quoted(params.name)}${didYouMean(params.name, names)}${allowed}`),
     );
   });
   return server;

@@ -2,7 +2,7 @@ import { type Caller, coversEndpoint, requireEndpoint, requireScope } from '../a
 import type { Authenticator } from '../auth/tokens.ts';
 import { countRequests } from '../auth/usage/meters.ts';
 import type { Clock } from '../base/clock.ts';
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, quoted } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { Stages } from '../base/spans.ts';
 import type { EndpointQuery, QueryOptions, RunQuery } from '../batch/run-queries.ts';
@@ -219,11 +219,10 @@ export function findEndpoint(
   if (isBroken && coversEndpoint(caller, reference) && !caller.fixedParameters) {
     throw new GatewayError('endpoint_not_found', `Saved query ${reference} is not served: its file is wrong`);
   }
-  const shown = reference.length > 60 ? `${reference.slice(0, 60)}…` : reference;
   const names = endpoints.all().flatMap(each => (mayRead(caller, each) ? [each.name] : []));
   throw new GatewayError(
     'endpoint_not_found',
-    `No endpoint has the name or UUID ${JSON.stringify(shown)}${didYouMean(reference, names)}`,
+    `No endpoint has the name or UUID ${quoted(reference)}${didYouMean(reference, names)}`,
   );
 }
 

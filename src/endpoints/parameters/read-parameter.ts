@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { RE2JS, RE2JSSyntaxException } from 're2js';
+import { quoted } from '../../base/errors.ts';
 import type { ParameterType, QueryParameter } from '../../engine/engine.ts';
 import { patternProblem } from '../../googlesql/values/pattern-size.ts';
 import type { Parameter, ParameterValue } from './parameter.ts';
@@ -184,9 +185,9 @@ function readText(parameter: Parameter, text: string): ReadParameter {
     if (problem) return refuse(problem);
   }
   const value = typeOf(type).read(text);
-  if (value === undefined) return refuse(`is ${quote(text)}`);
-  if (values && !values.includes(value)) return refuse(`is ${quote(text)}`);
-  return isWithinBounds(parameter, value) ? { value } : refuse(`is ${quote(text)}`);
+  if (value === undefined) return refuse(`is ${quoted(text)}`);
+  if (values && !values.includes(value)) return refuse(`is ${quoted(text)}`);
+  return isWithinBounds(parameter, value) ? { value } : refuse(`is ${quoted(text)}`);
 }
 
 function isWithinBounds(parameter: Parameter, value: string): boolean {
@@ -236,10 +237,6 @@ function findProblem(text: string): string | undefined {
     if (!(error instanceof RE2JSSyntaxException)) throw error;
     return `is not a valid pattern (${error.message})`;
   }
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text);
 }
 
 /** The type of a parameter in the SQL. */
