@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import { createByteShares } from '../base/byte-shares.ts';
 import { ownMemory } from '../base/bytes.ts';
+import { keepDerivedBytes } from '../base/derived-bytes.ts';
 import type { Column } from '../base/rows.ts';
 import { orAborted } from '../base/time-limit.ts';
 import { type JoinedCallers, takeTurns } from '../base/turns.ts';
@@ -64,12 +64,6 @@ export function isLongResult({ body }: Pick<FormattedRows, 'body'>): boolean {
   return body.length > maxShortBytes;
 }
 
-/** Maximum bytes of written bodies that are kept for later requests. */
-const maxKeptBytes = 32 * 1024 * 1024;
-
-/** Bytes of memory of a kept body besides its own. */
-const keptOverhead = 256;
-
 /** Short results are written one at a time; callers take turns. */
 const shortOptions: FairQueueOptions = { permits: 1, maxWaiting: 64, maxWaitingPerCaller: 16 };
 
@@ -86,20 +80,9 @@ export function createRowFormatter(): RowFormatter {
   const openings = createFairQueue(openingOptions);
   const turns = createFairQueue(partOptions);
   const share = createSingleFlight<Buffer>();
-  const kept = new LRUCache<string, Buffer>({
-    maxSize: maxKeptBytes,
-    sizeCalculation: written => written.length + keptOverhead,
-  });
-  const ids = new WeakMap<Buffer, number>();
-  let lastId = 0;
+  // By the identity of the body, because equal JSON may be rows of different types.
+  const kept = keepDerivedBytes();
   const shares = createByteShares('written');
-
-  /** A number for the identity of a body: equal JSON may be rows of different types. */
-  function idOf(body: Buffer): number {
-    const id = ids.get(body) ?? ++lastId;
-    ids.set(body, id);
-    return id;
-  }
 
   /** Limits the bytes that wait for the threads. */
   async function withRoom<T>(caller: string, { body }: FormattedRows, wait: () => Promise<T>): Promise<T> {
@@ -127,7 +110,7 @@ export function createRowFormatter(): RowFormatter {
 
   return {
     async format(format, rows, { caller, signal, isKept }) {
-      const key = `${idOf(rows.body)} ${format}`;
+      const key = kept.keyOf(rows.body, format);
       const known = kept.get(key);
       if (known) return known;
       const write = async (inner: AbortSignal, joined: JoinedCallers) => {

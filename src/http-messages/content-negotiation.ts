@@ -12,8 +12,8 @@ import {
   zstdCompress,
   zstdCompressSync,
 } from 'node:zlib';
-import { LRUCache } from 'lru-cache';
 import { ownMemory } from '../base/bytes.ts';
+import { keepDerivedBytes } from '../base/derived-bytes.ts';
 import { createJoined, createPermits, type Joined, type JoinedCallers } from '../base/turns.ts';
 
 /** Whether a browser requests a page: Accept names `text/html`, with no lower weight than `application/json`. */
@@ -133,21 +133,8 @@ export function preferredEncoding<Offered extends ContentEncoding>(
   return best;
 }
 
-/** Maximum bytes of kept encoded bodies: three encodings of bodies that hardly compress would otherwise take more than the cache itself. */
-const maxKeptBytes = 32 * 1024 * 1024;
-
-/** Encoded bodies, by the number of the plain body and the encoding. */
-const kept = new LRUCache<string, Buffer>({
-  maxSize: maxKeptBytes,
-  sizeCalculation: encoded => encoded.length + keptOverhead,
-});
-
-/** Bytes of memory of an encoded body besides its own. */
-const keptOverhead = 256;
-
-/** Numbers that identify plain bodies: several may have equal bytes. */
-const bodyIds = new WeakMap<Buffer, number>();
-let lastBodyId = 0;
+/** Encoded bodies. */
+const kept = keepDerivedBytes();
 
 /** For shorter bodies, handing over to the thread pool costs more than compressing inline. */
 const maxInlineBytes = 64 * 1024;
@@ -189,9 +176,7 @@ export async function encodeBody(
   { isKept, caller }: { readonly isKept: boolean; readonly caller: string },
 ): Promise<Buffer> {
   if (!isKept) return encodeNow(body, encoding, caller);
-  const id = bodyIds.get(body) ?? ++lastBodyId;
-  bodyIds.set(body, id);
-  const key = `${id} ${encoding}`;
+  const key = kept.keyOf(body, encoding);
   const known = kept.get(key);
   if (known) return known;
   const shared = making.get(key) ?? encodeToKeep(key, body, encoding, caller);
