@@ -12,7 +12,7 @@ import {
 import { claimedTokenId } from '../auth/token-text.ts';
 import type { Clock } from '../base/clock.ts';
 import { didYouMean } from '../base/nearest-name.ts';
-import { readDuration } from '../base/read-duration.ts';
+import { readDuration } from '../base/parse-timestamp.ts';
 import { parseCommand, UsageError } from './command-line.ts';
 import { grantOptions, readGrants } from './token-options.ts';
 

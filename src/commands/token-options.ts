@@ -3,8 +3,7 @@ import { defaultScopes, type Scope, scopes } from '../auth/scopes.ts';
 import { maxFixedLength, type TokenGrants } from '../auth/token-record.ts';
 import type { TokenLimits } from '../auth/usage/token-limits.ts';
 import type { Clock } from '../base/clock.ts';
-import { parseTimestamp } from '../base/parse-timestamp.ts';
-import { readDuration } from '../base/read-duration.ts';
+import { parseTimestamp, readDuration } from '../base/parse-timestamp.ts';
 import { readAssignments, UsageError } from './command-line.ts';
 
 /** The options of `token issue` for the token's grants. */

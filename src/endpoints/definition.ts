@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readDuration } from '../base/read-duration.ts';
+import { readDuration } from '../base/parse-timestamp.ts';
 import { redactionKinds } from '../redaction/redaction-kinds.ts';
 import type { Parameter } from './parameters/parameter.ts';
 import { description, identifier, parameterSchema } from './parameters/parameter-schema.ts';

@@ -6,7 +6,7 @@ import type { EndpointEvent } from './endpoint-events.ts';
 import { createTakenNames } from './graphql-names.ts';
 import { allOf, batchFile, DefinitionError, parseDefinition } from './parse-definition.ts';
 import { byPrecedence, isPromised } from './precedence.ts';
-import { unreadableFolder } from './unreadable-folder.ts';
+import { unreadableFolder } from './sources.ts';
 import { watchFolder } from './watch-folder.ts';
 
 /** The saved queries that are currently served. */

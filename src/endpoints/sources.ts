@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { messageOf } from '../base/errors.ts';
 import { allOf, DefinitionError, problemsOf, readYaml } from './parse-definition.ts';
 import { parseSource } from './parse-source.ts';
 import type { Source } from './source.ts';
-import { unreadableFolder } from './unreadable-folder.ts';
 
 /** The folder with the sources of this repository. */
 export const ownSources = fileURLToPath(new URL('../../schema/sources', import.meta.url));
@@ -114,4 +114,21 @@ function listFiles(directory: string): string[] {
   } catch (cause) {
     throw unreadableFolder('sources', directory, 'SOURCES_DIR', cause);
   }
+}
+
+/**
+ * The error for a folder of files that can't be listed: most often the command runs in another folder than the project's.
+ * @param holding such as `saved queries`
+ * @param setting the variable that names the folder
+ */
+export function unreadableFolder(
+  holding: string,
+  directory: string,
+  setting: 'SQL_DIR' | 'SOURCES_DIR',
+  cause: unknown,
+): Error {
+  return new Error(
+    `The folder of ${holding}, ${directory}, can't be read: ${messageOf(cause)}. Commands run in the folder of the project, or with ${setting}`,
+    { cause },
+  );
 }

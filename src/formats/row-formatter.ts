@@ -1,11 +1,11 @@
 import { createByteShares } from '../base/byte-shares.ts';
 import { ownMemory } from '../base/bytes.ts';
-import { keepDerivedBytes } from '../base/derived-bytes.ts';
 import type { Column } from '../base/rows.ts';
 import { orAborted } from '../base/time-limit.ts';
 import { type JoinedCallers, takeTurns } from '../base/turns.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
 import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';
+import { keepDerivedBytes } from '../http-messages/derived-bytes.ts';
 import { checkRows, cutRows, type RowsRange } from './cut-rows.ts';
 import { createFormatThread, type FormatJob } from './format-thread.ts';
 import { firstRow, type WrittenFormat, writeRows } from './write-rows.ts';

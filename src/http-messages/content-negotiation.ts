@@ -13,8 +13,8 @@ import {
   zstdCompressSync,
 } from 'node:zlib';
 import { ownMemory } from '../base/bytes.ts';
-import { keepDerivedBytes } from '../base/derived-bytes.ts';
 import { createJoined, createPermits, type Joined, type JoinedCallers } from '../base/turns.ts';
+import { keepDerivedBytes } from './derived-bytes.ts';
 
 /** Whether a browser requests a page: Accept names `text/html`, with no lower weight than `application/json`. */
 export function prefersHtml(accept = ''): boolean {

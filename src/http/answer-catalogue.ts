@@ -1,7 +1,9 @@
 import type { ParameterDefinition } from '../endpoints/definition.ts';
 import { graphqlName, sqlFieldName } from '../endpoints/names.ts';
+import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
+import { identifyCaller } from '../pipeline/identify-caller.ts';
 import {
   coveredEndpoints,
   type ListedEndpoint,
@@ -9,7 +11,6 @@ import {
   listEndpoints,
 } from '../pipeline/list-endpoints.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
-import { identifyCaller } from './identify-caller.ts';
 import { privateJsonText } from './json-response.ts';
 
 /**
@@ -22,7 +23,7 @@ export async function answerCatalogue(
   context: RequestContext,
   reference: string | undefined,
 ): Promise<HttpResponse> {
-  const caller = await identifyCaller(deps.tokens, context);
+  const caller = await identifyCaller(deps.tokens, readCredentials(context.request.headers));
   const text = (listed: ListedEndpoint) => JSON.stringify(render(listed));
   const body =
     reference === undefined

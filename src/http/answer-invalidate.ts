@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { GatewayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
+import { readCredentials } from '../http-messages/caller-headers.ts';
 import { maxBodyBytes } from '../http-messages/http-limits.ts';
 import { readJsonBody } from '../http-messages/read-json-body.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
+import { identifyCaller } from '../pipeline/identify-caller.ts';
 import { invalidateEndpoint } from '../pipeline/invalidate-endpoint.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
-import { identifyCaller } from './identify-caller.ts';
 import { privateJson } from './json-response.ts';
 
 const orderSchema = z.strictObject({
@@ -23,7 +24,7 @@ const orderSchema = z.strictObject({
  * @throws GatewayError `unauthorized`, `forbidden`, `too_many_requests`, `invalid_body`, `endpoint_not_found`, `invalid_parameter`, `unavailable`
  */
 export async function answerInvalidate(deps: PipelineDeps, context: RequestContext): Promise<HttpResponse> {
-  const caller = await identifyCaller(deps.tokens, context, 'invalidate');
+  const caller = await identifyCaller(deps.tokens, readCredentials(context.request.headers), 'invalidate');
   const order = orderSchema.safeParse(await readJsonBody(context, maxBodyBytes));
   if (!order.success) {
     throw new GatewayError(

@@ -31,9 +31,9 @@ import {
   repeatAnswers,
   runEndpoint,
 } from '../pipeline/run-endpoint.ts';
+import { renderRefusal } from './answer-check.ts';
 import { requestKey } from './hits/fast-path.ts';
 import { privateJson } from './json-response.ts';
-import { renderRefusal } from './render-refusal.ts';
 import { type BodyForm, isNotModified, rowsHeaders, withoutContent } from './rows-headers.ts';
 
 /**

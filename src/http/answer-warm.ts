@@ -1,10 +1,11 @@
 import { type Caller, coversEndpoint } from '../auth/caller.ts';
 import type { Authenticator } from '../auth/tokens.ts';
 import { GatewayError } from '../base/errors.ts';
+import { readCredentials } from '../http-messages/caller-headers.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
+import { identifyCaller } from '../pipeline/identify-caller.ts';
 import type { ScheduleState, WarmSchedule } from '../warming/schedule.ts';
-import { identifyCaller } from './identify-caller.ts';
 import { privateJson } from './json-response.ts';
 
 /**
@@ -17,7 +18,7 @@ export async function answerWarm(
   schedule: Pick<WarmSchedule, 'state'>,
   context: RequestContext,
 ): Promise<HttpResponse> {
-  const caller = await identifyCaller(tokens, context, 'warm');
+  const caller = await identifyCaller(tokens, readCredentials(context.request.headers), 'warm');
   return privateJson(render(await stateOf(schedule), caller));
 }
 

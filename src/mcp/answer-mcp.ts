@@ -4,7 +4,6 @@ import {
   InitializeRequestSchema,
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError, quoted } from '../base/errors.ts';
 import { hasMoreValues, parseJsonOrNot } from '../base/json.ts';
 import { orAborted, withinDeadline } from '../base/time-limit.ts';
@@ -14,6 +13,7 @@ import { chooseEncoding, encodeBody, preferredType } from '../http-messages/cont
 import { maxBodyBytes } from '../http-messages/http-limits.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
+import { identifyCaller } from '../pipeline/identify-caller.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { createMcpServer } from './mcp-server.ts';
 
@@ -31,8 +31,7 @@ export async function answerMcp(
   const { request, requestId, facts } = context;
   requireOrigin(request.headers.origin, origins);
   const headers = readCallerHeaders(request.headers);
-  const caller = await deps.tokens.authenticate(headers.credentials);
-  countRequests(caller.meter, 1);
+  const caller = await identifyCaller(deps.tokens, headers.credentials);
   facts.tokenId = caller.tokenId;
   if (!preferredType(request.headers.accept, mediaTypes)) {
     throw new GatewayError('not_acceptable', 'Accept excludes application/json');

@@ -1,5 +1,4 @@
 import { requireEndpoint, requireScope } from '../auth/caller.ts';
-import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { Column } from '../base/rows.ts';
 import { withoutValue } from '../endpoints/parameters/read-parameter.ts';
@@ -7,6 +6,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
 import { readCallerSql } from './bind-parameters.ts';
 import { requireFixedSubsets, requireTaken } from './fixed-parameters.ts';
+import { identifyCaller } from './identify-caller.ts';
 import { findEndpoint, type PlanDeps } from './plan-request.ts';
 import { type RefusedStatement, refusalOf } from './refused-statement.ts';
 import { type Redaction, redactError, redactionOf } from './representation.ts';
@@ -34,8 +34,7 @@ export async function checkSql(
   { tokens, endpoints, redactKinds, engine }: CheckDeps,
   { headers, endpoint, readSql, signal }: CheckRequest,
 ): Promise<readonly Column[] | RefusedStatement> {
-  const caller = await tokens.authenticate(headers.credentials);
-  countRequests(caller.meter, 1);
+  const caller = await identifyCaller(tokens, headers.credentials);
   const definition = findEndpoint(endpoints, endpoint, caller);
   const { name, sql, parameters, sandbox } = definition;
   requireEndpoint(caller, name);
