@@ -29,6 +29,7 @@ export const sqlAttacks: readonly Attack[] = [
   { name: '* except of thousands', send: (to, n) => to.sql(`select * except (${columns(900)}) from (select ${n} as x, * from ${wide(900)})`) },
   { name: 'twenty patterns of a{1000} 140 times', send: (to, n) => to.sql(`select ${list(20, i => `regexp_contains(event_message, r'${'a{1000}'.repeat(140)}${n}x${i}') as c${i}`)} from edge_logs`) },
   { name: 'patterns just within the limit', send: (to, n) => to.sql(`select ${list(20, i => `regexp_replace(repeat(event_message, 100), r'(a?|b?){150}${n}x${i}', 'x') as c${i}`)} from edge_logs`) },
+  { name: 'patterns of SAFE calls, which are none', send: (to, n) => to.sql(`select [${list(1000, i => `safe.regexp_contains('', r'(?i)[\\x{100}-\\x{10FFFF}]${n}x${i}(')`)}] as x`) },
   { name: 'unresponsive queries', senders: 16, seconds: 12, send: (to, n) => to.sql(`${unresponsive} where ${n} >= 0`) },
   { name: 'unresponsive queries, left at once', senders: 16, seconds: 12, send: (to, n) => to.sql(`${unresponsive} where ${n} >= 0`, { leaveMs: 50 + (n % 10) * 20 }) },
   { name: 'three hundred heavy queries', senders: 300, seconds: 12, send: (to, n) => to.sql(endless(n)) },

@@ -185,6 +185,20 @@ function compileMs(sql: string, enoughMs = 0): number {
 /** A text four times as long may take ten times as long; below this, in milliseconds, a ratio says nothing. */
 const [mostGrowth, tooShortMs] = [10, 100];
 
+test('contract 11.2: refuses patterns of SAFE calls that are too large together, valid or not, before they are compiled', () => {
+  // The other case of each character of a large range is found one by one: a thousand instructions.
+  const matches = (count: number, end: string) =>
+    compileCaller(
+      `select [${list(count, n => `safe.regexp_contains('', r'(?i)[\\x{100}-\\x{10FFFF}]${n}${end}')`)}] as x`,
+    );
+  for (const end of ['', '(']) {
+    expect(() => matches(9, end)).not.toThrow();
+    expect(() => matches(10, end)).toThrow(
+      'The regular expressions of calls with SAFE are too large together; the limit is 10000 instructions at [1:',
+    );
+  }
+});
+
 test.each(Object.entries(growingTexts))('compiles %s in time that grows as the text does', (_, text) => {
   for (const [short, long] of [
     [3_000, 12_000],

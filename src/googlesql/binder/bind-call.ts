@@ -71,7 +71,7 @@ function bindSafe(context: BindContext, call: CallSyntax, name: string): BoundEx
       return { kind: 'named', type: value.type, value };
     },
   };
-  const fault = constantFault(call, name);
+  const fault = constantFault(context, call, name);
   // A call that fails for every row has the type of one that does not.
   const whole = fault ? { ...call, arguments: call.arguments.with(fault.index, fault.instead) } : call;
   const bound = bindNamed({ ...context, binder }, whole, name);

@@ -93,7 +93,14 @@ export function bindArguments(context: BindContext, call: CallSyntax): readonly 
   return call.arguments.map(argument => context.binder.expression(context, argument));
 }
 
-type Counted = 'columns' | 'expressions' | 'variables' | 'leaves' | 'records' | 'instructions';
+type Counted =
+  | 'columns'
+  | 'expressions'
+  | 'variables'
+  | 'leaves'
+  | 'records'
+  | 'instructions'
+  | 'safeInstructions';
 
 /** How much a statement may have of something, over all its parts, and the message for one that has more. */
 const statementLimits: Readonly<Record<Counted, { limit: number; refusal: string; unit?: string }>> = {
@@ -113,6 +120,12 @@ const statementLimits: Readonly<Record<Counted, { limit: number; refusal: string
     refusal: 'The regular expressions of the query are too large together',
     unit: ' instructions',
   },
+  /** Those in calls with SAFE, which are compiled here to see whether they are none: that takes four milliseconds for a thousand. */
+  safeInstructions: {
+    limit: 10_000,
+    refusal: 'The regular expressions of calls with SAFE are too large together',
+    unit: ' instructions',
+  },
 };
 
 /** What a statement has so far, and the last of its ids. */
@@ -126,6 +139,7 @@ const noCounts: Counts = {
   leaves: 0,
   records: 0,
   instructions: 0,
+  safeInstructions: 0,
 };
 
 export function createStatementState(

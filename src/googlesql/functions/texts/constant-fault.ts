@@ -1,7 +1,8 @@
 import { readTemporal } from '../../times/read-temporal.ts';
 import { readZone } from '../../times/read-zone.ts';
+import type { BindContext } from '../../tree/bind-context.ts';
 import type { CallSyntax, Expression } from '../../tree/syntax-tree.ts';
-import { patternProblem } from '../../values/pattern-size.ts';
+import { patternProblem, patternSize } from '../../values/pattern-size.ts';
 import { isInvalidPattern } from '../../values/regexp-values.ts';
 import { countGroups, wrongReplacement } from './functions-string.ts';
 
@@ -20,8 +21,13 @@ const isZoneFault = (text: string) => readZone(text) === undefined;
 /**
  * Finds an argument for which a call fails in every row: without SAFE the query is refused before it runs, with SAFE the call is NULL.
  * @param name in upper case, without SAFE
+ * @throws GatewayError `invalid_query` if the patterns of such calls are too large together
  */
-export function constantFault({ arguments: values }: CallSyntax, name: string): ConstantFault | undefined {
+export function constantFault(
+  { statement }: Pick<BindContext, 'statement'>,
+  { arguments: values, at }: CallSyntax,
+  name: string,
+): ConstantFault | undefined {
   const find = (
     index: number,
     isFault: (text: string) => boolean,
@@ -33,8 +39,14 @@ export function constantFault({ arguments: values }: CallSyntax, name: string): 
   };
   if (name.startsWith('REGEXP_')) {
     const pattern = values[1]?.kind === 'literal' ? values[1].value : '';
+    const isCompiledFault = (text: string) => {
+      // A pattern that is too large stays refused.
+      if (patternProblem(text) !== undefined) return false;
+      statement.count('safeInstructions', patternSize(text), at);
+      return isPatternFault(text, name);
+    };
     return (
-      find(1, text => isPatternFault(text, name), '') ??
+      find(1, isCompiledFault, '') ??
       (name === 'REGEXP_REPLACE'
         ? find(2, text => wrongReplacement(text, pattern) !== undefined, '')
         : undefined)
@@ -52,9 +64,7 @@ export function constantFault({ arguments: values }: CallSyntax, name: string): 
   );
 }
 
-/** A pattern that is too large stays refused. */
 function isPatternFault(pattern: string, name: string): boolean {
-  if (patternProblem(pattern) !== undefined) return false;
   const takesOneGroup = name !== 'REGEXP_CONTAINS' && name !== 'REGEXP_REPLACE';
   // `\C` is refused for another reason.
   const known = pattern.replace(/\\[\s\S]/g, pair => (pair === '\\C' ? '.' : pair));
