@@ -1,7 +1,6 @@
 import DataLoader from 'dataloader';
 import type { Caller } from '../auth/caller.ts';
 import { type GatewayError, toGatewayError } from '../base/errors.ts';
-import { createOwnTurns } from '../base/turns.ts';
 import { openBatch } from '../batch/batch-queries.ts';
 import type { RunQuery } from '../batch/run-queries.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
@@ -48,9 +47,6 @@ export type FieldAnswer = { readonly path: string; readonly answer: Answer };
 /** Milliseconds for which fields that need a query wait until the others know whether they do: one read of the store, not a query. */
 const batchTimeoutMs = 60;
 
-/** Planning a field takes milliseconds if it has a pattern of large classes or long SQL; an operation may have a hundred. */
-const ownTurn = createOwnTurns();
-
 /** Opens the context of one operation: its fields share one DataLoader, so equal fields are one request to the pipeline. */
 export function openContext(
   pipeline: PipelineDeps,
@@ -88,16 +84,12 @@ export function openContext(
   async function loadTogether(keys: readonly Key[]): Promise<(Answer | GatewayError)[]> {
     if (keys.length === 1) return [await load(keys[0]!, pipeline.runQuery).catch(toGatewayError)];
     const batch = openBatch(pipeline.runStatement, keys.length, batchTimeoutMs);
-    const answers: Promise<Answer | GatewayError>[] = [];
-    for (const key of keys) {
-      if (budget.turns.isOver()) {
-        await ownTurn(caller.tokenId);
-        await budget.turns.next();
-      }
-      const place = batch.join();
-      answers.push(load(key, place.run).catch(toGatewayError).finally(place.leave));
-    }
-    return Promise.all(answers);
+    return Promise.all(
+      keys.map(key => {
+        const place = batch.join();
+        return load(key, place.run).catch(toGatewayError).finally(place.leave);
+      }),
+    );
   }
 
   const fieldAnswers: FieldAnswer[] = [];

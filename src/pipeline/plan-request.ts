@@ -97,9 +97,7 @@ export async function planRequest(deps: PlanDeps, request: EndpointRequest, stag
   let redact: Redaction = kinds;
   try {
     const requested = redactionOf(kinds, definition, headers, caller);
-    const sent = request.readParameters(definition);
-    // Awaited only if it is a promise: an operation watches the time that planning each of its fields takes.
-    const raw = sent instanceof Promise ? await sent : sent;
+    const raw = await request.readParameters(definition);
     redact = requested;
     const { fixedParameters } = caller;
     const query = bindQuery(definition, raw, fixedParameters);
