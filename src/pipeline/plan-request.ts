@@ -5,10 +5,15 @@ import type { Clock } from '../base/clock.ts';
 import { GatewayError, quoted } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
 import type { Stages } from '../base/spans.ts';
+import { createOwnTurns } from '../base/turns.ts';
 import type { EndpointQuery, QueryOptions, RunQuery } from '../batch/run-queries.ts';
 import type { CacheRequest, Load } from '../cache/cache-request.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
-import type { RawParameters } from '../endpoints/parameters/read-parameter.ts';
+import {
+  costlyPatterns,
+  problemOfPattern,
+  type RawParameters,
+} from '../endpoints/parameters/read-parameter.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { boundWindow } from '../engine/bound-window.ts';
 import type { CallerHeaders } from '../http-messages/caller-headers.ts';
@@ -75,6 +80,8 @@ export type Plan = {
   readonly mustLoad: boolean;
 };
 
+const ownTurn = createOwnTurns();
+
 /**
  * Plans a request: token → endpoint → parameters → cache key.
  * @throws GatewayError `unauthorized`, `too_many_requests`, `endpoint_not_found`, `forbidden`, `invalid_header`, `invalid_parameter`, and those of
@@ -98,6 +105,11 @@ export async function planRequest(deps: PlanDeps, request: EndpointRequest, stag
   try {
     const requested = redactionOf(kinds, definition, headers, caller);
     const raw = await request.readParameters(definition);
+    for (const pattern of costlyPatterns(definition, raw)) {
+      await ownTurn(caller.tokenId);
+      request.signal.throwIfAborted();
+      problemOfPattern(pattern);
+    }
     redact = requested;
     const { fixedParameters } = caller;
     const query = bindQuery(definition, raw, fixedParameters);

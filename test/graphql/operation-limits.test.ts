@@ -233,6 +233,14 @@ test('contract 11.2: a list of half a million operations is refused before it is
   expect([result.status, turnMs < 100]).toEqual([400, true]);
 });
 
+test('contract 11.2: the patterns of a hundred fields are read in many turns of the event loop', async () => {
+  // The other case of each character of a large range is found one by one.
+  const field = (n: number) =>
+    `f${n}: usageApiCounts(interval: MINUTELY, project: "(?i)[\\\\x{100}-\\\\x{10FFFF}]x${n}") { timestamp }`;
+  const { result, turnMs } = await longestTurn(() => ask(`{ ${times(100, field).join(' ')} }`));
+  expect([result.status, result.body.errors, turnMs < 100]).toEqual([200, undefined, true]);
+});
+
 describe('a document that could harm whoever reads it', () => {
   const deep = (levels: number) => `{ ${'a { '.repeat(levels)} a ${'} '.repeat(levels)} }`;
 

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { quoted } from '../../base/errors.ts';
 import type { ParameterType, QueryParameter } from '../../engine/engine.ts';
-import { patternProblem } from '../../googlesql/values/pattern-size.ts';
+import { patternProblem, patternSize } from '../../googlesql/values/pattern-size.ts';
 import type { Parameter, ParameterValue } from './parameter.ts';
 import { floatText, type ValueType, valueTypes } from './value-types.ts';
 
@@ -216,6 +216,27 @@ function compiled(text: string): RE2JS {
 
 /** Recently seen patterns, accepted and refused: compiling one is most of the work of planning a request. */
 const verdicts = new LRUCache<string, { readonly problem: string | undefined }>({ max: 1000 });
+
+/** Most instructions of a pattern that is compiled in a turn of the event loop with others: less than two milliseconds. */
+const cheapSize = 100;
+
+/**
+ * Finds the patterns among the values sent that are costly to compile, up to ten milliseconds each, and not known yet. Whoever plans a request calls
+ * `problemOfPattern` with each of them in a turn of the event loop of its own, which remembers the result.
+ */
+export function costlyPatterns(
+  { parameters }: { readonly parameters: readonly (Parameter & { readonly name: string })[] },
+  raw: Readonly<Record<string, unknown>>,
+): string[] {
+  return parameters
+    .filter(({ type }) => type === 'regexp')
+    .flatMap(({ type, name, repeated }) => {
+      const value = sentValue(raw, name);
+      const texts = repeated ? elementsOf(type, value).slice(0, maxElements) : [value];
+      return texts.filter(text => typeof text === 'string');
+    })
+    .filter(text => text.length <= maxPatternLength && !verdicts.has(text) && patternSize(text) > cheapSize);
+}
 
 /** Why RE2 in the warehouse would refuse a pattern, found before a query is paid for; undefined if it would not. */
 export function problemOfPattern(text: string): string | undefined {
