@@ -5,7 +5,7 @@ import type { Caller } from '../auth/caller.ts';
 import { countRequests } from '../auth/usage/meters.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { withinDeadline } from '../base/time-limit.ts';
-import { createOwnTurns, createSharedTurns } from '../base/turns.ts';
+import { createSharedTurns } from '../base/turns.ts';
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { createFairQueue } from '../engine/fair-queue.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
@@ -24,7 +24,7 @@ import { buildSchema } from './build-schema.ts';
 import { failedResponse, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
 import { introspectionScope, readableSuggestions } from './introspection.ts';
 import { limits } from './limit-documents.ts';
-import { openBudget } from './operation-budget.ts';
+import { openBudget, ownTurn } from './operation-budget.ts';
 import { extensionsOf, type OperationContext, openContext } from './operation-context.ts';
 import { type PersistedOperations, persistedOperations } from './persisted-operations.ts';
 import { renderResult } from './render-result.ts';
@@ -150,7 +150,6 @@ export function createGraphqlHandler(
   };
 }
 
-const ownTurn = createOwnTurns();
 /** A short operation takes half a millisecond before it waits for its rows, and another half afterwards. */
 const sharedTurn = createSharedTurns(16);
 

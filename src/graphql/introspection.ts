@@ -22,21 +22,27 @@ import { graphqlName, graphqlTypeName, sqlFieldName } from '../endpoints/names.t
 import type { EndpointRegistry } from '../endpoints/registry.ts';
 import { mayRead } from '../pipeline/plan-request.ts';
 import { badRequest } from './graphql-errors.ts';
+import { ownTurn } from './operation-budget.ts';
 import type { OperationContext } from './operation-context.ts';
 
-/** Refuses introspection to tokens without the scope `introspect`: at execution, because documents are validated once for all callers. */
+/**
+ * Refuses introspection to tokens without the scope `introspect`: at execution, because documents are validated once for all callers. Otherwise it is
+ * executed in a turn of the event loop of its own: a short document may ask for 50,000 fields.
+ */
 export const introspectionScope: Plugin<OperationContext> = {
   onExecute({ args, setResultAndStopExecution }) {
     // Yoga's type leaves the context open; it is that of openContext.
     const { caller } = args.contextValue as OperationContext;
-    if (!asksForSchema(args.document)) return;
+    if (!asksForSchema(args.document)) return undefined;
     try {
       requireScope(caller, 'introspect');
+      return ownTurn(caller.tokenId);
     } catch (thrown) {
       const { code, message } = toGatewayError(thrown);
       const { status } = errorCodes[code];
       const extensions = { code, status, http: { status } };
       setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] });
+      return undefined;
     }
   },
 };

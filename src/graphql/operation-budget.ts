@@ -1,6 +1,9 @@
 import type { FieldNode, GraphQLResolveInfo, SelectionSetNode } from 'graphql';
 import { GatewayError } from '../base/errors.ts';
-import { type Turns, takeTurns } from '../base/turns.ts';
+import { createOwnTurns, type Turns, takeTurns } from '../base/turns.ts';
+
+/** Resolves for a long request, and for introspection, in a turn of the event loop of its own. */
+export const ownTurn = createOwnTurns();
 
 /** Maximum fields of one result; those of a list count for each item. Documented in `docs/graphql.md`. */
 export const maxResultFields = 250_000;
