@@ -5,6 +5,7 @@ import { handlerAttacks, writeAttacks } from './handler-attacks.ts';
 import { hitAttacks } from './hit-attacks.ts';
 import { keptAttacks, packedAttacks, strangeAttacks } from './hostile-attacks.ts';
 import { cacheAttacks, httpAttacks } from './http-attacks.ts';
+import { mixedAttacks, sharedWriteAttacks } from './mixed-attacks.ts';
 import { nameAttacks } from './name-attacks.ts';
 import { sqlAttacks } from './sql-attacks.ts';
 
@@ -25,4 +26,6 @@ export const attacks: readonly Attack[] = [
   ...hitAttacks(attackToken),
   ...answerAttacks,
   ...nameAttacks,
+  ...mixedAttacks,
+  ...sharedWriteAttacks,
 ];
