@@ -73,9 +73,9 @@ export function createOwnTurns(): (caller: string) => Promise<void> {
 /**
  * Makes a function that resolves for only a few calls in each turn of the event loop, in turns between callers: hundreds of short
  * requests may arrive in one.
- * @param most maximum number of calls in one turn
+ * @param max number of calls in one turn
  */
-export function createSharedTurns(most: number): (caller: string) => Promise<void> {
+export function createSharedTurns(max: number): (caller: string) => Promise<void> {
   const lanes = createLanes();
   let begun = 0;
   let isScheduled = false;
@@ -85,7 +85,7 @@ export function createSharedTurns(most: number): (caller: string) => Promise<voi
     isScheduled = true;
     setImmediate(() => {
       isScheduled = false;
-      for (begun = 0; begun < most; begun++) {
+      for (begun = 0; begun < max; begun++) {
         const begin = lanes.next();
         if (!begin) break;
         begin();
@@ -96,7 +96,7 @@ export function createSharedTurns(most: number): (caller: string) => Promise<voi
 
   return async caller => {
     schedule();
-    if (begun >= most) return new Promise(resolve => lanes.add(caller, resolve));
+    if (begun >= max) return new Promise(resolve => lanes.add(caller, resolve));
     begun++;
   };
 }

@@ -30,7 +30,7 @@ export type CacheRequest = {
   readonly lifetimes: Lifetimes;
   /** Maximum milliseconds to wait for another gateway's query. */
   readonly waitMs: number;
-  /** The caller among whom turns are shared fairly: the id of an access token. Default: all without one share their turns. */
+  /** The name by which waiting calls take turns: the id of an access token. Default: all requests without one share their turns. */
   readonly caller?: string | undefined;
   /** All callers who wait for the same answer, including those who join later. Default: the caller alone. */
   readonly joined?: Joined | undefined;

@@ -54,7 +54,7 @@ export type LeasedLoadOptions = {
   /** Maximum milliseconds to wait for other gateways' queries. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
-  /** Aborted when the gateway stops: then no query goes on for those who wait on other gateways. Default: none does. */
+  /** Aborted when the gateway stops: then no query goes on only for callers who wait on other gateways. Default: no query does. */
   readonly closing?: AbortSignal;
   readonly load: Load;
 };
@@ -123,7 +123,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
         woken.type === 'released'
           ? decodeFailure(woken.failurePayload, options.load.maxBytesBilled)
           : undefined;
-      // The query ran out of its first caller's time, of which a caller here may have more (decision 108): then it runs again, unless an
+      // The first caller's time is over, but a caller here may have more left (decision 108): then the query runs again, unless an
       // older entry can be served instead.
       const hasOlder = options.known !== undefined && options.notBeforeMs === undefined;
       const concernsFirstOnly = failure?.code === 'deadline_exceeded' && !isNearlyOver && !hasOlder;

@@ -94,7 +94,7 @@ async function add(config: Config, print: PrintFound, { names, isLoaded }: AddOp
     { paths: files.map(file => resolve(file)), format },
     { isLenient: isLoaded },
   ).catch(cause => {
-    // An error of the system, such as that of a missing file, is explained as that of any command.
+    // An error of the system, such as that of a missing file, is explained as in any other command.
     if (cause.path !== undefined) throw cause;
     throw new UnreadableFileError(messageOf(cause), { cause });
   });

@@ -126,7 +126,7 @@ function followSources(engine: DuckDbEngine, directory: string, atStart: SourceT
       await engine.takeSources(readSourceFolder(directory, all).sources);
       [known, isBehind] = [all, false];
     },
-    // The engine reports processes that end, and whoever watches the files a folder that can't be read.
+    // The engine reports processes that end; the watcher of the files reports a folder that can't be read.
     onFailed: () => undefined,
     retry: { everyMs: retryMs, isNeeded: () => isBehind },
   });

@@ -97,7 +97,7 @@ export function openLoading(
 }
 
 /**
- * Has old rows of sources with a retention removed, at start and once an hour: retention counts in whole hours.
+ * Starts to remove the old rows of sources with a retention, at start and once an hour: retention counts in whole hours.
  * @returns a function that stops this
  */
 function retainHourly(sources: () => readonly Source[], now: () => number, retain: () => void): () => void {

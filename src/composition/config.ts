@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { givenLimits } from '../auth/usage/token-limits.ts';
 import { messageOf } from '../base/errors.ts';
 import { readTableMapping, type TableMapping } from '../bigquery/client/table-mapping.ts';
+import { ownHost } from '../http-messages/own-host.ts';
 import { redactionKinds } from '../redaction/redaction-kinds.ts';
 import { checkRedisUrl } from '../store/redis-url.ts';
 
@@ -21,7 +22,8 @@ const origins = list.transform((given, context) =>
   given.map(text => {
     if (text === '*' || text === 'null') return text;
     const url = /^[\w+.-]+:\/\/[^\s/?#@*]+\/?$/.test(text) ? URL.parse(text) : null;
-    if (!url) context.addIssue(`${text} is not an origin; allowed: *, or such as https://studio.example`);
+    if (!url)
+      context.addIssue(`${text} is not an origin; allowed: *, or an origin such as https://studio.example`);
     // Node knows no origins of other schemes, such as those of browsers' extensions.
     return url && url.origin !== 'null' ? url.origin : text.replace(/\/$/, '');
   }),
@@ -38,11 +40,11 @@ const tableMapping = list.transform((assignments, context): TableMapping => {
     return z.NEVER;
   }
 });
-const jwksUrl = z
-  .url({ protocol: /^https?$/ })
-  .refine(url => /^https:|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])[:/]/i.test(url), {
-    message: 'must be https:, or http: on this machine',
-  });
+/** Over plain HTTP from another machine, keys could be replaced on their way, and tokens forged with them. */
+const safeKeysUrl = new RegExp(`^https:|^http://${ownHost}[:/]`, 'i');
+const jwksUrl = z.url({ protocol: /^https?$/ }).refine(url => safeKeysUrl.test(url), {
+  message: 'must be https:, or http: on this machine',
+});
 const claimNames = list.transform((pairs, context): ReadonlyMap<string, string> => {
   const names = pairs.map(pair => /^(\w+)=([\w.:/-]+)$/.exec(pair)?.slice(1) ?? []);
   if (names.some(({ length }) => length === 0)) context.addIssue('must be parameter=claim, comma-separated');

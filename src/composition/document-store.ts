@@ -11,7 +11,7 @@ const maxTotalLength = 2 * 1024 * 1024;
 /** Milliseconds for which the store keeps a document after it was sent in full. */
 const ttlMs = 7 * 86_400_000;
 
-/** Bytes of new documents that go to the store in a minute: it holds the entries of all callers too, which documents cost nothing to push out. */
+/** Maximum bytes of new documents that go to the store in a minute: they displace cache entries of all callers, and cost their sender nothing. */
 const maxMinuteBytes = 1024 * 1024;
 
 /** Bytes that a document takes in the store beside its text. */

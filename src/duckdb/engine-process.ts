@@ -276,8 +276,8 @@ async function shareProcessors(
 }
 
 /**
- * Rows of a result are DuckDB's memory, which is freed when V8 collects the objects for them: its heap is too small to do so by itself. When the
- * number of threads changes, DuckDB has its allocator flush, which no statement does by itself.
+ * Rows of a result are DuckDB's memory, which is freed when V8 collects the objects for them: its heap is too small to do so by itself. A
+ * change of the number of threads makes DuckDB's allocator flush, which no statement does by itself.
  */
 async function releaseMemory(connection: DuckDBConnection): Promise<void> {
   globalThis.gc?.();

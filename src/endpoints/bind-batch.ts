@@ -14,7 +14,7 @@ import { typedParameter, withoutValue } from './parameters/read-parameter.ts';
  *
  * The other parameters keep their values.
  * @param values different, valid values
- * @param others parameters of the saved query, of which that of the batch is left out
+ * @param others parameters of the saved query; that of the batch, if it is among them, is left out
  */
 export function bindBatch(
   { batch, parameters }: Pick<EndpointDefinition, 'batch' | 'parameters'>,

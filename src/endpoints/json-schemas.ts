@@ -32,7 +32,7 @@ function elementSchema(parameter: ParameterDefinition): object {
   };
 }
 
-/** Whether JSON Schema has an RE2 pattern: its own are those of ECMAScript, and clients fail over others. The description has all. */
+/** Whether an RE2 pattern may stand in JSON Schema, whose patterns are ECMAScript's: clients fail over others. The description has every pattern. */
 function isPatternOfJson(pattern: string): boolean {
   try {
     // `[[:alpha:]]` is another class there.

@@ -61,7 +61,8 @@ export function watchFolder(directory: string, { onChange, onFailed, retry }: Wa
 }
 
 /**
- * Watches whichever folder has the name at present: the system only reports changes of the folder that had it when watching began.
+ * Watches the folder that has the name at present, even after it was replaced: the system itself goes on watching the folder that had the
+ * name when watching began.
  * @returns a function that stops watching
  */
 function followFolder(directory: string, onReplaced: () => void, open: () => FSWatcher): () => void {

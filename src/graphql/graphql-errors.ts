@@ -70,7 +70,7 @@ export function faultOf(error: GraphQLError): GatewayError | undefined {
 
 /**
  * The response to a request that failed before its operation: the same form, with the error's own status.
- * @param mediaType the type that its client prefers; of `application/json` with such a status clients read no errors
+ * @param mediaType the type that its client prefers: clients do not read the errors of an `application/json` with such a status
  */
 export function failedResponse(
   error: GatewayError,

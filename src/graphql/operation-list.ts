@@ -42,7 +42,7 @@ function problemsOf(text: string, schema: GraphQLSchema): readonly GraphQLError[
 
 /**
  * Reads a list that `listOperations` made.
- * @throws Error that names the file where it is none, or a hash is not that of its document
+ * @throws Error that names the file, if it is not such a list or a hash is not that of its document
  */
 export async function readOperationList(file: string): Promise<ReadonlyMap<string, string>> {
   const fail = (reason: string): never => {

@@ -67,7 +67,7 @@ function readHash(extensions: unknown): string | undefined {
   const { version, sha256Hash } = Object(persisted) as { version?: unknown; sha256Hash?: unknown };
   if (version !== 1 || typeof sha256Hash !== 'string' || !/^[0-9a-f]{64}$/i.test(sha256Hash)) {
     throw badRequest(
-      'extensions.persistedQuery has another form; allowed: {"version": 1, "sha256Hash": <hex>}',
+      'extensions.persistedQuery has the wrong form; allowed: {"version": 1, "sha256Hash": <hex>}',
     );
   }
   return sha256Hash.toLowerCase();

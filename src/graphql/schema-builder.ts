@@ -41,8 +41,8 @@ type Types = {
 export type Builder = PothosSchemaTypes.SchemaBuilder<PothosSchemaTypes.ExtendDefaultTypes<Types>>;
 
 /**
- * Makes a builder that knows the scalars of our types and nothing else. What they refuse is no GraphQLError: GraphQL's own says the type,
- * the value and its place.
+ * Makes a builder that knows the scalars of our types and nothing else. What they throw is not a GraphQLError: GraphQL wraps it in a message
+ * of its own, with the type, the value and its place.
  */
 export function createSchemaBuilder(): Builder {
   const builder: Builder = new SchemaBuilder<Types>({});

@@ -20,8 +20,9 @@ export type Connections = {
   /**
    * Adds a new connection. If there are too many, one is evicted: preferably one that never sent a request, then an idle one of the
    * caller who has the most, and of these the one that has been idle for the longest, then the one that has been sending its request for
-   * the longest. A caller who has less than half of an equal share loses none: its next request may be on its way already. So may the first
-   * one of a connection that is just as new. All whose credentials were not accepted count as one caller: anybody can make up as many as they like.
+   * the longest. A caller who has less than half of an equal share loses none: its next request may be on its way already. Nor is one
+   * evicted that has only just been opened: its first request may be. All whose credentials were not accepted count as one caller, because
+   * anybody can make up as many as they like.
    * @returns false if there is none to evict
    */
   add(socket: Socket): boolean;
@@ -63,7 +64,7 @@ type Connection = {
   /** Unanswered requests that arrived before the one ahead of them was answered. */
   pipelined: number;
   isRefused: boolean;
-  /** Whether its caller had too many requests in flight: idle, it would leave no place but one of somebody else's to a new connection. */
+  /** Whether its caller had too many requests in flight: if it stayed open and idle, a new connection could only take the place of another caller's. */
   isOverShare: boolean;
   /** Whether received bytes wait to be parsed. */
   isWaiting: boolean;

@@ -6,7 +6,7 @@ import { pieceBytes } from './http-limits.ts';
 
 /**
  * Responses that their clients have not read yet. Callers are ids of accepted access tokens; responses of open routes and refused requests,
- * which have none, count as those of one common caller of any name.
+ * which have none, count together, as those of one caller.
  */
 export type UnreadAnswers = {
   /** Bytes that wait to be read, over all connections. */
@@ -267,7 +267,7 @@ export function createUnreadAnswers({ timeoutMs, ...options }: UnreadOptions): U
 
 /**
  * Calls back at an interval.
- * @param look called with the time, and with how many milliseconds late it is: for that time this process was stopped or busy, which is not the clients'
+ * @param look called with the time, and with how many milliseconds late it is: for that time this process was stopped or busy, which is not the clients' fault
  */
 function lookEvery(everyMs: number, look: (nowMs: number, lateMs: number) => void): NodeJS.Timeout {
   let lookedMs = performance.now();

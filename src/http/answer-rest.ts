@@ -280,7 +280,7 @@ function asksToExplain(queryText: string): boolean {
   return readQueryString(named.join('&')).explain === 'true';
 }
 
-/** Refuses other values of `explain`: whoever sends one wants no query to run. */
+/** Refuses other values of `explain`: a caller who sends one wants no query to run. */
 function rejectExplain({ explain = '' }: RawParameters): void {
   if (explain === '' || explain === 'true' || explain === 'false') return;
   throw new GatewayError(

@@ -1,4 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
+import { ownHost } from '../http-messages/own-host.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import { privateJson } from './json-response.ts';
@@ -7,7 +8,7 @@ import { privateJson } from './json-response.ts';
 export type PageSample = { readonly token: string; readonly parameters: Readonly<Record<string, string>> };
 
 /** Host headers of this machine; if a foreign name resolves to it, the header has that name. */
-const ownHost = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i;
+const hostHeader = new RegExp(`^${ownHost}(?::\\d+)?$`, 'i');
 const proxyHeaders = [
   'forwarded',
   'via',
@@ -34,7 +35,7 @@ export function answerSample(sample: PageSample | undefined, { request }: Reques
   // `Connection: keep-alive`, as every browser does.
   const asksAsBrowser = httpVersionMinor > 0 && headers.connection?.toLowerCase() === 'keep-alive';
   const isProxied = !asksAsBrowser || proxyHeaders.some(name => headers[name] !== undefined);
-  const isHere = ownHost.test(headers.host ?? '') && ownAddress.test(socket.remoteAddress ?? '');
+  const isHere = hostHeader.test(headers.host ?? '') && ownAddress.test(socket.remoteAddress ?? '');
   const isGiven = sample !== undefined && site === 'same-origin' && isHere && !isProxied;
   return privateJson(isGiven ? sample : {});
 }

@@ -58,7 +58,7 @@ export type LoaderCommand =
   /** Repair a file of the database with a damaged block at this position. */
   | { readonly type: 'repair'; readonly place: number };
 
-/** A command with the gateway's time, in milliseconds since 1970: retention goes by it. */
+/** A command with the gateway's time, in milliseconds since 1970: retention uses that time. */
 export type TimedCommand = LoaderCommand & { readonly nowMs: number };
 
 /** From the process to the gateway. */

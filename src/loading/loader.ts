@@ -172,8 +172,8 @@ const maxWaitingFiles = 20_000;
 const ownShare = 1 / 8;
 
 /**
- * Makes the check that throws GatewayError `overloaded` if too many rows wait, and this sender's own exceed a caller's share: what is accepted is to be seen
- * within half a minute where nothing else takes the processors.
+ * Makes the check that throws GatewayError `overloaded` if too many rows wait, and this sender's own exceed a caller's share: on idle
+ * processors, accepted rows should be visible within half a minute.
  */
 function createWaitingCheck(folder: string, maxBytes = 128 * 1024 * 1024): (sender: string) => Promise<void> {
   const listWaiting = createRowsList(folder);

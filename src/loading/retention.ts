@@ -25,8 +25,8 @@ const maxLeapMs = 3_600_000;
 const doubtMs = 86_400_000;
 
 /**
- * Makes the clock of retention: a system clock that is set ahead would remove rows that nothing brings back. Whoever set it by mistake, or a
- * time server that was wrong, has a day to correct it.
+ * Makes the clock of retention: a system clock that is set ahead would remove rows that nothing brings back. An operator who set it by
+ * mistake, or a time server that was wrong, has a day to correct it.
  * @returns the time in milliseconds since 1970; to be called at least once an hour
  */
 export function createRetentionClock(clock: Clock, emit: (event: LoadingEvent) => void): () => number {

@@ -11,6 +11,7 @@ import { createSharedTurns } from '../base/turns.ts';
 import { readCallerHeaders } from '../http-messages/caller-headers.ts';
 import { chooseEncoding, encodeBody, preferredType } from '../http-messages/content-negotiation.ts';
 import { maxBodyBytes } from '../http-messages/http-limits.ts';
+import { ownHost } from '../http-messages/own-host.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import { identifyCaller } from '../pipeline/identify-caller.ts';
@@ -104,7 +105,7 @@ function rpcError(
 }
 
 /** Origins of pages on this machine, which may always call; other pages only if the configuration names their origin. */
-const loopback = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
+const loopback = new RegExp(`^https?://${ownHost}(?::\\d+)?$`);
 
 /**
  * Checks Origin, as the protocol requires, against DNS rebinding: pages whose name is made to resolve to this server. So `*` permits
@@ -127,8 +128,8 @@ const mediaTypes = new Map(
 const transportHeaders = ['content-type', 'mcp-protocol-version'] as const;
 
 /**
- * The request as the library reads it, which gets its message beside it. The library refuses a client that names no stream of events,
- * and so whoever sends any type; here no answer is one.
+ * The request for the library, which gets the parsed message separately. The library refuses clients that do not accept a stream of
+ * events by name, even those that accept anything; no answer here is such a stream, so the library is told that every client accepts one.
  */
 function webRequest({ request }: RequestContext): Request {
   const headers = new Headers({ accept: 'application/json, text/event-stream' });

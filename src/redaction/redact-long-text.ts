@@ -4,7 +4,7 @@ import type { RedactionKind } from './redaction-kinds.ts';
 /** Minimum characters between two pauses. */
 const defaultLength = 64 * 1024;
 
-/** A run that nowhere may be cut is cut after this many characters all the same: redacting them holds the thread for a fifth of a second. */
+/** A run without any place to cut it is cut after this many characters all the same: redacting them holds the thread for a fifth of a second. */
 const maxPieceLength = 1024 * 1024;
 
 /**

@@ -25,8 +25,8 @@ type Running = { readonly job: RedactionJob; readonly slices: ReturnType<typeof 
 const jobs = new Map<number, Running>();
 
 /**
- * The jobs of each caller. Callers take turns, a slice each, and so do the jobs of one: a short one waits neither for the end of a long one nor for
- * the number of somebody else's. A job that several callers wait for has the turns of each.
+ * The jobs of each caller. Callers take turns, a slice each, and so do the jobs of one: a short job waits neither for a long one to
+ * end nor for all the jobs of another caller. A job that several callers wait for has the turns of each.
  */
 const lanes = new Map<string, Set<Running>>();
 let isScheduled = false;

@@ -24,6 +24,6 @@ export function registerMetric(registry: Registry, { name, help, type, read }: R
     aggregator: 'sum',
     get: async () => ({ name, help, type, values: await read() }),
   };
-  // What the registry reads of a metric is these five; its own type asks for all that can be done to one.
+  // The five members of a metric that the registry reads; its own type requires all the others as well.
   registry.registerMetric(metric as unknown as Metric);
 }

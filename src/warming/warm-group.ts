@@ -36,8 +36,8 @@ type WarmGroupDeps = {
   /** Digests of keys that failed last time: they run apart from the others, which stay one run. */
   readonly failed: LRUCache<string, true>;
   /**
-   * How many values of a saved query a run may have, by the hash of its definition, where more gave too large a result: a warehouse bills that
-   * run all the same. Entries should expire, so that more are tried again.
+   * By the hash of a saved query's definition: how many values one run may have, since a run with more gave too large a result, which a
+   * warehouse bills all the same. Entries should expire, so that more values are tried again.
    */
   readonly maxValues: LRUCache<string, number>;
 };

@@ -63,8 +63,8 @@ const opening = `
   end`;
 
 /**
- * Milliseconds after which a schedule expires that no gateway records reads in: longer than any key lives. Without it, the schedule of
- * rows that are asked for under another name by now would stay in Redis: no worker looks after it.
+ * Milliseconds after which a schedule expires in which no gateway records reads any more: longer than any key lives. Otherwise, when the
+ * name of the rows changes, the schedule under the old name would stay in Redis for ever, because no worker looks after it.
  */
 const keptMs = 8 * 86_400_000;
 

@@ -150,7 +150,7 @@ describe('query', () => {
 
 test.each([
   ['The token is revoked', '{"error":{"code":"unauthorized","message":"The token is revoked"}}'],
-  ['The gateway does not know the token', '{"error":"Unauthorized"}'],
+  ['The gateway refuses the token for this request', '{"error":"Unauthorized"}'],
 ])(
   '--watch goes on after a failure that passes, and ends with one that does not: %s',
   async (why, refusal) => {

@@ -39,7 +39,7 @@ test('origins are those that browsers send, whatever is at their end', () => {
     'localhost:3000',
   ]) {
     expect(() => originsOf(text)).toThrow(
-      /^CORS_ORIGINS: .* is not an origin; allowed: \*, or such as https:/,
+      /^CORS_ORIGINS: .* is not an origin; allowed: \*, or an origin such as https:/,
     );
   }
 });

@@ -31,7 +31,7 @@ const types: Readonly<Record<string, ColumnType>> = {
 /**
  * The columns of a result in our own types. Emulators give an unnamed column a name with `$`, or none; `ours`, the columns of
  * our own front-end, have the name that BigQuery would give.
- * @throws GatewayError `engine_failed` for a type that has no wire form: contract 2.12 knows none for it
+ * @throws GatewayError `engine_failed` for a type without a wire form in contract 2.12
  */
 export function columnsOf(fields: readonly Field[], ours: readonly Column[] = []): readonly Column[] {
   return fields.map(({ name: given, type: written, mode, fields: inner = [] }, at) => {

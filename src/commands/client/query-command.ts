@@ -186,7 +186,7 @@ function failureOf(response: Response, text: string): GatewayError {
     if (response.status === 401) {
       return new GatewayError(
         'unauthorized',
-        'The gateway does not know the token, or the token does not cover this saved query',
+        'The gateway refuses the token for this request; with COMPAT=logflare it does not say why',
       );
     }
     return new GatewayError(

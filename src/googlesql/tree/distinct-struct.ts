@@ -3,12 +3,12 @@ import { fieldName } from './duckdb-type.ts';
 import { invalidQuery } from './sql-error.ts';
 import { type SqlType, type StructType, structOf } from './types.ts';
 
-/** Maximum depth of arrays in one another within a type. DuckDB plans each of them twice for the one around it. BigQuery: 15 levels of records in a result. */
+/** Maximum depth of nested arrays within a type. DuckDB plans each of them twice for the one around it. BigQuery: 15 levels of records in a result. */
 const maxArrayLevels = 15;
 
 /**
  * A STRUCT type that a statement makes.
- * @throws GatewayError `invalid_query` if two fields have the same name, which no DuckDB record can, or if arrays are too deep in one another
+ * @throws GatewayError `invalid_query` if two fields have the same name, which no DuckDB record can, or if arrays are nested too deeply
  */
 export function distinctStruct(fields: StructType['fields'], at: SqlPosition): StructType {
   const seen = new Set<string>();

@@ -67,7 +67,7 @@ export const textValues: EngineFunctions = {
   'bq_bytes_to_string(BYTES) STRING': safeText,
 };
 
-/** Bytes of hexadecimal digits in either case; an odd one stands for itself. */
+/** The bytes of hexadecimal digits in either case. If their number is odd, the first digit is a byte of its own. */
 export function fromHex(text: string): Uint8Array {
   const wrong = text.search(/[^\da-f]/i);
   if (wrong >= 0)
