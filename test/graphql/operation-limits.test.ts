@@ -196,18 +196,6 @@ describe('introspection counts', () => {
   });
 });
 
-test('contract 11.2: short documents that ask for much of the schema are executed one a turn', async () => {
-  const part =
-    'types { name kind fields { name isDeprecated type { name kind } args { name type { name kind } } } }';
-  const document = `{ ${times(60, n => `s${n}:__schema{...t}`).join(' ')} } fragment t on __Schema { ${part} }`;
-  // Code that is not compiled yet.
-  for (let n = 0; n < 3; n++) expect((await ask(document)).body.errors).toBeUndefined();
-  const one = await longestTurn(() => ask(document));
-  const many = await longestTurn(() => Promise.all(times(16, () => ask(document))));
-  expect(many.result.map(({ status }) => status)).toEqual(times(16, () => 200));
-  expect(many.turnMs).toBeLessThan(Math.max(100, 3 * one.turnMs));
-});
-
 describe('variables and extensions count', () => {
   const wide = Object.fromEntries(times(60_000, n => [`k${n}`, n]));
   const list = `[1${',1'.repeat(300_000)}]`;
