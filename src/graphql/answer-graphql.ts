@@ -187,7 +187,7 @@ function documentCache<Value extends object>() {
  * @throws GatewayError `unsupported_media_type`
  */
 function rejectForms({ method, headers }: RequestContext['request']): void {
-  if (method === 'POST') requireJsonType(headers['content-type'] ?? '');
+  if (method === 'POST') requireJsonType(headers['content-type']);
 }
 
 function reportErrors({

@@ -21,12 +21,10 @@ export async function readJsonBody(
 }
 
 /** @throws GatewayError `unsupported_media_type` unless a Content-Type says that the body is JSON */
-export function requireJsonType(contentType: string): void {
-  if (/^application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i.test(contentType)) return;
-  throw new GatewayError(
-    'unsupported_media_type',
-    `Content-Type is ${quoted(contentType)}; allowed: application/json`,
-  );
+export function requireJsonType(contentType: string | undefined): void {
+  if (/^application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')) return;
+  const given = contentType === undefined ? 'missing' : quoted(contentType);
+  throw new GatewayError('unsupported_media_type', `Content-Type is ${given}; allowed: application/json`);
 }
 
 function parseJson(text: string): unknown {

@@ -206,13 +206,16 @@ describe('what a page of another origin could send', () => {
     ['text/plain', '{"query":"{__typename}"}'],
     ['application/graphql', '{__typename}'],
     ['', '{"query":"{__typename}"}'],
+    [undefined, '{"query":"{__typename}"}'],
   ])('in %j is 415', async (type, body) => {
     const answer = await gateway.send('/graphql', {
       method: 'POST',
-      headers: { 'content-type': type },
+      headers: type === undefined ? {} : { 'content-type': type },
       body: Buffer.from(body),
     });
-    expect([answer.status, errorOf(answer)[1]]).toEqual([415, 'unsupported_media_type']);
+    const given = type === undefined ? 'missing' : JSON.stringify(type);
+    const message = `Content-Type is ${given}; allowed: application/json`;
+    expect([answer.status, ...errorOf(answer)]).toEqual([415, message, 'unsupported_media_type']);
   });
 
   test('without a token is 401, and a mutation by GET is refused', async () => {
