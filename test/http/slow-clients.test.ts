@@ -155,17 +155,20 @@ describe('a body in more chunks than its length explains ends its connection (co
 
   test('of what was read with the first too many, little is parsed', async () => {
     const msOf = async (chunks: number) => {
-      const before = process.cpuUsage();
-      for (let times = 0; times < 20; times++) {
+      const before = process.threadCpuUsage();
+      for (let times = 0; times < 10; times++) {
         const connection = await openRaw(gateway.port);
         connection.write(chunked(post(logs, 0)) + '1\r\n \r\n'.repeat(chunks));
         expect(readAnswers(await connection.ended)[0]?.status).toBe(413);
       }
-      return process.cpuUsage(before).user / 1000;
+      return process.threadCpuUsage(before).user / 1000;
     };
-    await msOf(2700);
     // The system hands over the 60 KB of the longer ones at once. Parsed to their end they take three times as long.
-    const [short, long] = [await msOf(2700), await msOf(10_000)];
+    let [short, long] = [Infinity, Infinity];
+    for (let round = 0; round < 4; round++) {
+      short = Math.min(short, await msOf(2700));
+      long = Math.min(long, await msOf(10_000));
+    }
     expect(long).toBeLessThan(2 * short);
   });
 });
