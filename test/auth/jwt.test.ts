@@ -1,10 +1,10 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { AuthEvent } from '../../src/auth/auth-events.ts';
 import type { Caller } from '../../src/auth/caller.ts';
-import { createJwtVerifier, type JwtOptions, looksLikeJwt } from '../../src/auth/jwt.ts';
+import { acceptJwts, createJwtVerifier, type JwtOptions, looksLikeJwt } from '../../src/auth/jwt.ts';
 import { createJwtKeys } from '../../src/auth/jwt-keys.ts';
 import { createMeters } from '../../src/auth/usage/meters.ts';
 import type { UsageLedger } from '../../src/auth/usage/usage-ledger.ts';
@@ -251,6 +251,21 @@ describe('contract 8.10: is refused', () => {
     const agreed = claims({ ref: 'abc', sqg_parameters: { project: 'abc', interval: 'daily' } });
     expect((await verify(signed(agreed))).fixedParameters).toEqual({ project: 'abc', interval: 'daily' });
   });
+});
+
+test('what was presented and accepted is known, beside the issued tokens', async () => {
+  const verifier = await open();
+  const issued = {
+    authenticate: vi.fn(),
+    isAccepted: (text: string) => text === 'issued',
+    isCurrent: vi.fn(),
+  };
+  const { isAccepted } = acceptJwts(issued, verifier);
+  const token = signed(claims());
+  expect(['issued', token, 'made up'].map(isAccepted)).toEqual([true, false, false]);
+  await verifier.verify(token);
+  await refusal(verifier.verify, `${token}x`);
+  expect([token, `${token}x`].map(isAccepted)).toEqual([true, false]);
 });
 
 test('clocks may differ by the leeway, and no answer is repeated after the end of the token', async () => {

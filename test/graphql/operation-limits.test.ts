@@ -1,5 +1,6 @@
-import { getIntrospectionQuery } from 'graphql';
+import { getIntrospectionQuery, parse } from 'graphql';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { introspectionScope } from '../../src/graphql/introspection.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { longestTurn } from '../support/longest-turn.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
@@ -167,6 +168,23 @@ describe('the size of a result is bounded while it executes', () => {
 });
 
 describe('introspection counts', () => {
+  test('contract 11.2: each operation with it is executed in a turn of its own, however short', async () => {
+    const document = parse('{ __schema { types { name } } }');
+    const contextValue = { caller: { tokenId: 'ours', scopes: new Set(['introspect']) } };
+    let begun = 0;
+    const begin = async () => {
+      await introspectionScope.onExecute?.({ args: { document, contextValue } } as never);
+      begun++;
+    };
+    const all = times(3, begin);
+    const ofTurns: number[] = [];
+    for (let before = begun; begun < all.length; before = begun) {
+      await new Promise(setImmediate);
+      ofTurns.push(begun - before);
+    }
+    expect(Math.max(...ofTurns)).toBe(1);
+  });
+
   test('what tools ask for is answered', async () => {
     const { body } = await ask(getIntrospectionQuery({ descriptions: true, inputValueDeprecation: true }));
     expect(body.errors).toBeUndefined();

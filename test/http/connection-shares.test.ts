@@ -62,6 +62,21 @@ async function begin({ port, server }: Awaited<ReturnType<typeof open>>, bytes: 
   return connection;
 }
 
+/** Sends a request on a connection of its own, and resolves when it is answered. */
+async function ask(gateway: Awaited<ReturnType<typeof open>>, bytes: string) {
+  const connection = await begin(gateway, bytes);
+  await gateway.until(() => readAnswers(connection.text()).length === 1);
+  return connection;
+}
+
+type Connection = Awaited<ReturnType<typeof ask>>;
+
+/** The first of these connections that the gateway ends. */
+const firstOf = (...connections: readonly Connection[]) =>
+  Promise.race(connections.map(each => each.ended.then(() => each)));
+
+const list = (token: string) => get('/api/endpoints', token);
+
 test('contract 2.18: if all connections wait for an answer, a new one is asked to retry', async () => {
   const gateway = await open(1);
   await begin(gateway, get(path));
@@ -201,14 +216,9 @@ test('contract 11.1: one token waits on three quarters of the connections at mos
 
 test('contract 11.1: new connections take the places of idle ones of the token that has the most', async () => {
   const gateway = await open(5);
-  const ask = async (token: string) => {
-    const connection = await begin(gateway, get('/api/endpoints', token));
-    await gateway.until(() => readAnswers(connection.text()).length === 1);
-    return connection;
-  };
-  const other = await ask(otherToken);
+  const other = await ask(gateway, list(otherToken));
   const many = [];
-  for (let n = 0; n < 6; n++) many.push(await ask(testToken));
+  for (let n = 0; n < 6; n++) many.push(await ask(gateway, list(testToken)));
   for (const { ended } of many.slice(0, 2)) expect(readAnswers(await ended)).toHaveLength(1);
   expect([other, ...many].map(({ socket }) => socket.destroyed)).toEqual([
     false,
@@ -216,14 +226,12 @@ test('contract 11.1: new connections take the places of idle ones of the token t
   ]);
   // A connection counts for the token of its last request.
   for (const each of many.slice(2)) {
-    each.write(get('/api/endpoints', otherToken));
+    each.write(list(otherToken));
     await gateway.until(() => readAnswers(each.text()).length === 2);
   }
-  const firstOf = (...connections: readonly (typeof other)[]) =>
-    Promise.race(connections.map(each => each.ended.then(() => each)));
-  const late = await ask(testToken);
+  const late = await ask(gateway, list(testToken));
   expect(await firstOf(other, ...many.slice(2), late)).toBe(other);
-  await ask(testToken);
+  await ask(gateway, list(testToken));
   expect(await firstOf(...many.slice(2), late)).toBe(many[2]);
 });
 
@@ -247,34 +255,22 @@ test('contract 11.1: a token with few connections loses none to new ones', async
 test('contract 11.1: an idle connection is its token’s after a probe and after a repeated answer, too', async () => {
   const gateway = await open(8);
   const small = get('/api/endpoints/query/small', otherToken);
-  const ask = async (bytes: string) => {
-    const connection = await begin(gateway, bytes);
-    await gateway.until(() => readAnswers(connection.text()).length === 1);
-    return connection;
-  };
   // The first answer is what the next connection's request repeats.
-  (await ask(small)).socket.destroy();
+  (await ask(gateway, small)).socket.destroy();
   await gateway.until(() => gateway.http.connections() === 0);
-  const few = [await ask(get('/livez', otherToken)), await ask(small)];
+  const few = [await ask(gateway, get('/livez', otherToken)), await ask(gateway, small)];
   const withoutToken = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
   const many = [];
-  for (let n = 0; n < 7; n++) many.push(await ask(withoutToken));
-  const all = [...few, ...many];
-  expect(await Promise.race(all.map(each => each.ended.then(() => each)))).toBe(many[0]);
+  for (let n = 0; n < 7; n++) many.push(await ask(gateway, withoutToken));
+  expect(await firstOf(...few, ...many)).toBe(many[0]);
 });
 
 test('contract 11.1: who makes up a token for each connection takes none from a token with fewer than all of them', async () => {
   const gateway = await open(8);
-  const ask = async (token: string) => {
-    const connection = await begin(gateway, get('/api/endpoints', token));
-    await gateway.until(() => readAnswers(connection.text()).length === 1);
-    return connection;
-  };
-  const few = [await ask(otherToken), await ask(otherToken)];
+  const few = [await ask(gateway, list(otherToken)), await ask(gateway, list(otherToken))];
   const many = [];
-  for (let n = 0; n < 7; n++) many.push(await ask(`made-up-${n}`));
-  const all = [...few, ...many];
-  expect(await Promise.race(all.map(each => each.ended.then(() => each)))).toBe(many[0]);
+  for (let n = 0; n < 7; n++) many.push(await ask(gateway, list(`made-up-${n}`)));
+  expect(await firstOf(...few, ...many)).toBe(many[0]);
 });
 
 test('contract 11.1: none of the connections that arrive at once makes way before its request could be read', async () => {
