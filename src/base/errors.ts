@@ -181,26 +181,23 @@ export class GatewayError extends Error {
 /** Maximum characters of a message that repeats a caller's text or a value: it may be redacted, and each field of GraphQL has its own. */
 const maxMessage = 1000;
 
-/**
- * Cuts a long message: it may repeat a name as long as a query's text, or a value as long as a row. The cut is between two words if there
- * are any, because the redaction that follows would not recognise half of an e-mail address.
- */
-export function shortened(message: string): string {
-  if (message.length <= maxMessage) return message;
-  const space = message.lastIndexOf(' ', maxMessage);
-  return `${message.slice(0, space > maxMessage / 2 ? space : maxMessage).toWellFormed()}…`;
-}
+/** Cuts a long message: it may repeat a name as long as a query's text, or a value as long as a row. */
+export const shortened = (message: string) => cut(message, maxMessage);
 
 /** Maximum characters of a sent value in a message. */
 const maxQuoted = 120;
 
 /** A value as a message repeats it: as JSON, and with `…` in place of what is too much. */
 export function quoted(given: unknown): string {
-  if (typeof given === 'string') {
-    return JSON.stringify(given.length > maxQuoted ? `${given.slice(0, maxQuoted).toWellFormed()}…` : given);
-  }
-  const json = JSON.stringify(given) ?? 'nothing';
-  return json.length > maxQuoted ? `${json.slice(0, maxQuoted).toWellFormed()}…` : json;
+  if (typeof given === 'string') return JSON.stringify(cut(given, maxQuoted));
+  return cut(JSON.stringify(given) ?? 'nothing', maxQuoted);
+}
+
+/** Cuts a text between two words if there are any, because the redaction that follows would not recognise half of an e-mail address. */
+function cut(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const space = text.lastIndexOf(' ', max);
+  return `${text.slice(0, space > max / 2 ? space : max).toWellFormed()}…`;
 }
 
 /** Converts anything thrown to a GatewayError; a bug becomes `internal`, with its cause for the log. */

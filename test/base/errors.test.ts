@@ -6,6 +6,7 @@ test.each([
   ['a text of the maximum length', 'x'.repeat(120), `"${'x'.repeat(120)}"`],
   ['a longer text', 'x'.repeat(121), `"${'x'.repeat(120)}…"`],
   ['a text cut within a character', `${'x'.repeat(119)}😀`, `"${'x'.repeat(119)}\ufffd…"`],
+  ['no half of an e-mail address', `${'x'.repeat(105)} alice@example.com`, `"${'x'.repeat(105)}…"`],
   ['an object', { a: [1] }, '{"a":[1]}'],
   ['a longer list', Array(100).fill(1), `[${'1,'.repeat(100).slice(0, 119)}…`],
   ['nothing', undefined, 'nothing'],
