@@ -115,11 +115,12 @@ describe('query', () => {
   });
 
   test('there is no token, or a wrong one', async () => {
-    const environment = { GATEWAY_URL: gateway.origin };
-    await expect(query('logs.all', { environment })).rejects.toThrow(/There is no token.* or a profile$/);
     const directory = await temporaryDirectory();
+    // Not the folder of this project, where somebody may have started a gateway.
+    const environment = { GATEWAY_URL: gateway.origin, DATA_DIR: directory };
+    await expect(query('logs.all', { environment })).rejects.toThrow(/There is no token.* or a profile$/);
     await writeFile(join(directory, 'sample-token'), 'x');
-    await expect(query('logs.all', { environment: { ...environment, DATA_DIR: directory } })).rejects.toThrow(
+    await expect(query('logs.all', { environment })).rejects.toThrow(
       `has that of ${join(directory, 'sample-token')}`,
     );
     await expect(query('logs.all --token nobody', { environment })).rejects.toThrow('(unauthorized)');
