@@ -6,9 +6,9 @@ export const originalColumn = '_original';
 
 /**
  * Maximum fields that one source may learn, their depth, and the characters of a name. Records and arrays count twice: DuckDB stores more
- * columns for them, and each takes memory and time in every turn of the writer.
+ * columns for them, and each takes memory and time in every turn of the writer. Every row of every answer names them all.
  */
-export const learningLimits = { fields: 500, depth: 8, nameLength: 128 };
+export const learningLimits = { fields: 200, depth: 8, nameLength: 128 };
 
 /** A record whose fields grow. */
 export type GrowingRecord = {
