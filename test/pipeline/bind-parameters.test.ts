@@ -78,7 +78,7 @@ test.each([
   expect(refusal(raw)).toEqual(['invalid_parameter', message]);
 }); // biome-ignore format: a table
 
-test.each(['(', '(?=a)', '(?!a)', '\\1', 'a**', '[z-a]', 'a{1001}'])(
+test.each(['(', '(?=a)', '(?!a)', '\\1', 'a**', '[z-a]', 'a{1001}', '\\p{Emoji}'])(
   'refuses the pattern %s, which RE2 does not know',
   url => {
     expect(refusal({ url })[1]).toMatch(/^Parameter "url" is not a valid pattern \(.+\); allowed: an RE2 /);

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { quoted } from '../../base/errors.ts';
 import type { ParameterType, QueryParameter } from '../../engine/engine.ts';
+import { compilePattern } from '../../googlesql/values/compile-pattern.ts';
 import { patternProblem, patternSize } from '../../googlesql/values/pattern-size.ts';
 import type { Parameter, ParameterValue } from './parameter.ts';
 import { floatText, type ValueType, valueTypes } from './value-types.ts';
@@ -252,7 +253,7 @@ function findProblem(text: string): string | undefined {
   const tooLarge = patternProblem(text);
   if (tooLarge) return `is refused: ${tooLarge}`;
   try {
-    RE2JS.compile(text);
+    compilePattern(text);
     return undefined;
   } catch (error) {
     if (!(error instanceof RE2JSSyntaxException)) throw error;

@@ -1,4 +1,5 @@
-import { RE2JS } from 're2js';
+import type { RE2JS } from 're2js';
+import { compilePattern } from './compile-pattern.ts';
 import { type EngineFunctions, maxOutputLength } from './engine-function.ts';
 import { patternProblem } from './pattern-size.ts';
 
@@ -47,7 +48,7 @@ type Match = {
 /** Whether a text is not a regular expression. */
 export function isInvalidPattern(pattern: string): boolean {
   try {
-    RE2JS.compile(pattern);
+    compilePattern(pattern);
     return false;
   } catch {
     return true;
@@ -64,7 +65,7 @@ function compiled(pattern: string): RE2JS {
   const problem = patternProblem(pattern);
   if (problem) throw new Error(problem);
   try {
-    lastCompiled = RE2JS.compile(pattern);
+    lastCompiled = compilePattern(pattern);
   } catch (error) {
     throw new Error(`Cannot parse regular expression: ${wordsOf(error)}`, { cause: error });
   }
