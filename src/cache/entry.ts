@@ -135,8 +135,8 @@ export async function decodeEntry(
 
 const zstdDecompressAsync = promisify(zstdDecompress);
 
-/** Long bodies that are decompressed at the same time: a few hundred bytes may become eight million. */
-const takePermit = createPermits(2);
+/** Long bodies are decompressed one at a time: a few hundred bytes may become eight million, and the threads of the pool have the priority of the event loop. */
+const takePermit = createPermits(1);
 
 /** @param length bytes of the plain body; absent if unknown */
 async function decompress(
