@@ -38,16 +38,23 @@ export async function emulatorRows(nowMs: number): Promise<SourceRows> {
       const { name } = source;
       const own = name === 'cloudflare.logs.prod' ? recentEdgeRows(nowMs) : [];
       const steady = (sample.get(name) ?? []).filter(isSteady);
-      // Whatever the hour, the project that is asked for has realtime rows, and none of edge functions.
+      // Whatever the hour, the project that is asked for has realtime rows, events of users, and no rows of edge functions.
       const isAsked = (row: SampleRow) => JSON.stringify(row).includes(sampleProjects[0]);
       const kept = name === 'deno-relay-logs' ? steady.filter(row => !isAsked(row)) : steady;
-      const mustAdd = name === 'realtime.logs.prod' && !steady.some(isAsked);
-      const rows = [...kept, ...(mustAdd ? steady.slice(0, 1).map(ofAskedProject) : []), ...own];
+      const candidates = steady.filter(row => isNeeded[name]?.(row));
+      const mustAdd = !candidates.some(isAsked);
+      const rows = [...kept, ...(mustAdd ? candidates.slice(0, 1).map(ofAskedProject) : []), ...own];
       const findings = { ignoredFields: new Set<string>(), severalElements: new Set<string>() };
       return [name, rows.map(row => normaliseRow(source, row, findings))];
     }),
   );
 }
+
+/** Which rows the project that is asked for needs one of, by source. */
+const isNeeded: Readonly<Record<string, (row: SampleRow) => boolean>> = {
+  'realtime.logs.prod': () => true,
+  'gotrue.logs.prod': row => JSON.stringify(row).includes('"actor_via_sso":'),
+};
 
 /** A row of the sample as one of the project that is asked for. */
 function ofAskedProject(row: SampleRow): SampleRow {

@@ -3,8 +3,8 @@ export type KnownDifference = {
   readonly sql: string;
   /** What it does instead, or why either answer would do. */
   readonly reason: string;
-  /** A piece of what the gateway over the emulator answers, and the one on the embedded engine does not. */
-  readonly answers: string;
+  /** A piece of what the gateway over the emulator answers, and the one on the embedded engine does not; the sample's values differ from day to day. */
+  readonly answers: string | RegExp;
 };
 
 const failed = '"code":"invalid_query","message":"The query failed at the warehouse"';
@@ -248,7 +248,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   {
     sql: 'select to_json_string(m) as m from postgres_logs, unnest(metadata) as m',
     reason: 'TO_JSON_STRING writes an INT64 beyond 2^53 as a number',
-    answers: 'query_id\\":2284626065768148569',
+    answers: /query_id\\":\d{17}/,
   },
   {
     sql: 'select to_json_string(m) as m from realtime_logs, unnest(metadata) as m',
