@@ -25,7 +25,7 @@ import { readTemporal } from '../googlesql/times/read-temporal.ts';
 import { needZone } from '../googlesql/times/read-zone.ts';
 import { engineFunctions } from '../googlesql/values/all-values.ts';
 import type { EngineValue, ValueType } from '../googlesql/values/engine-function.ts';
-import { patternProblem } from '../googlesql/values/pattern-size.ts';
+import { patternProblem } from '../googlesql/values/patterns.ts';
 
 // The client's own decoder drops U+FEFF at the beginning of a text as a byte order mark.
 Object.assign(accessors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) });

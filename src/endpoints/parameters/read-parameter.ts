@@ -2,8 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { quoted } from '../../base/errors.ts';
 import type { ParameterType, QueryParameter } from '../../engine/engine.ts';
-import { compilePattern } from '../../googlesql/values/compile-pattern.ts';
-import { patternProblem, patternSize } from '../../googlesql/values/pattern-size.ts';
+import { compilePattern, patternProblem, patternSize } from '../../googlesql/values/patterns.ts';
 import type { Parameter, ParameterValue } from './parameter.ts';
 import { floatText, type ValueType, valueTypes } from './value-types.ts';
 

@@ -1,7 +1,6 @@
 import type { RE2JS } from 're2js';
-import { compilePattern } from './compile-pattern.ts';
 import { type EngineFunctions, maxOutputLength } from './engine-function.ts';
-import { patternProblem } from './pattern-size.ts';
+import { compilePattern, patternProblem } from './patterns.ts';
 
 /** Maximum characters of a pattern that is not a constant. */
 const maxPatternLength = 1024;

@@ -2,7 +2,7 @@ import { readTemporal } from '../../times/read-temporal.ts';
 import { readZone } from '../../times/read-zone.ts';
 import type { BindContext } from '../../tree/bind-context.ts';
 import type { CallSyntax, Expression } from '../../tree/syntax-tree.ts';
-import { patternProblem, patternSize } from '../../values/pattern-size.ts';
+import { patternProblem, patternSize } from '../../values/patterns.ts';
 import { isInvalidPattern } from '../../values/regexp-values.ts';
 import { countGroups, wrongReplacement } from './functions-string.ts';
 

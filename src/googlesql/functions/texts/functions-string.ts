@@ -4,7 +4,7 @@ import { type BoundExpression, call as boundCall, literal } from '../../tree/bou
 import { concatenable } from '../../tree/coercion.ts';
 import { invalidQuery, onlyOnWarehouse } from '../../tree/sql-error.ts';
 import type { CallSyntax } from '../../tree/syntax-tree.ts';
-import { patternProblem, patternSize } from '../../values/pattern-size.ts';
+import { patternProblem, patternSize } from '../../values/patterns.ts';
 import { constantText } from '../call-arguments.ts';
 import { bindRow, type FunctionRow, row } from '../function-row.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { expect, test } from 'vitest';
-import { patternProblem, patternSize } from '../../../src/googlesql/values/pattern-size.ts';
+import { compilePattern, patternProblem, patternSize } from '../../../src/googlesql/values/patterns.ts';
 
 const atom = fc.constantFrom(
   'a',
@@ -67,4 +67,27 @@ test.each([
   ['letters of all languages, often', '\\pL'.repeat(300)],
 ])('refuses %s with the limit', (_, text) => {
   expect(patternProblem(text)).toMatch(/^Regular expression is too large: .* the limit is 1500$/);
+});
+
+test.each([
+  String.raw`\p{Greek}`,
+  String.raw`[\p{^Han}\P{Lu}]`,
+  String.raw`\pL\p{Any}`,
+  // No classes, only their texts.
+  String.raw`\\p{Emoji}`,
+  String.raw`\Q\p{Emoji}\E`,
+  String.raw`\Q\p{Emoji}`,
+])('%s is compiled', pattern => {
+  expect(compilePattern(pattern).pattern()).toBe(pattern);
+});
+
+test.each([
+  [String.raw`a\p{Emoji}`, String.raw`\p{Emoji}`],
+  [String.raw`[\P{^Alphabetic}]`, String.raw`\P{^Alphabetic}`],
+  // A category and a script, by names that only Unicode knows.
+  [String.raw`\p{LC}`, String.raw`\p{LC}`],
+  [String.raw`\p{Unknown}`, String.raw`\p{Unknown}`],
+  [String.raw`\p{constructor}`, String.raw`\p{constructor}`],
+])('%s is refused as by RE2', (pattern, wrong) => {
+  expect(() => compilePattern(pattern)).toThrow(`invalid character class range: \`${wrong}\``);
 });
