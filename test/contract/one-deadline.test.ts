@@ -84,7 +84,9 @@ test('runs of one batch share its time', async () => {
   await ask(64);
   const left = runs.map(({ timeoutMs }) => timeoutMs);
   expect(left.length).toBeGreaterThan(1);
-  for (let at = 1; at < left.length; at++) expect(left[at]).toBeLessThan(left[at - 1]! - 600);
+  // One that ended with its time may leave a few milliseconds, in which one more begins.
+  for (let at = 1; at < left.length; at++)
+    expect(left[at]).toBeLessThanOrEqual(Math.max(10, left[at - 1]! - 600));
 });
 
 test.each(['REST', 'GraphQL'])(
