@@ -37,6 +37,18 @@ describe('a stored entry', () => {
     }
   });
 
+  test('contract 11.2: is decompressed one at a time if it is long, whoever asks', async () => {
+    const [long, short] = [await entryOf(9_000_000), await entryOf(300_000)];
+    const ended: string[] = [];
+    const decode = async (caller: string, { value }: typeof long) => {
+      await decodeEntry(value, 'the key', { caller });
+      ended.push(caller);
+    };
+    // On two threads the second, a thirtieth of the work, would end long before the first.
+    await Promise.all([decode('first', long), decode('second', short)]);
+    expect(ended).toEqual(['first', 'second']);
+  });
+
   test.each([1000, 17_000])('of %d bytes keeps alive no larger buffer that it came in', async bytes => {
     const { entry, value } = await entryOf(bytes);
     const received = Buffer.concat([value, Buffer.alloc(1_000_000)]).subarray(0, value.length);
