@@ -9,6 +9,11 @@ export type ByteShares = {
    * @throws GatewayError `too_many_requests` if the caller already holds its share, `overloaded` if all callers together hold too many
    */
   take(caller: string, bytes: number): () => void;
+  /**
+   * Takes the bytes of a body that is not there yet, whatever all callers together hold; give them back right before `take`.
+   * @throws GatewayError `too_many_requests`
+   */
+  claim(caller: string, bytes: number): () => void;
 };
 
 /** Maximum bytes of all waiting bodies. */
@@ -29,18 +34,29 @@ export function createByteShares(treatment: string): ByteShares {
     else held.set(caller, own);
   }
 
+  function checkShare(caller: string, bytes: number): void {
+    const own = held.get(caller) ?? 0;
+    if (own === 0 || own + bytes <= maxBytesPerCaller) return;
+    const message = `Too many bytes of this access token are being ${treatment}; try again`;
+    throw new GatewayError('too_many_requests', message);
+  }
+
+  function hold(caller: string, bytes: number): () => void {
+    add(caller, bytes);
+    return () => add(caller, -bytes);
+  }
+
   return {
+    claim(caller, bytes) {
+      checkShare(caller, bytes);
+      return hold(caller, bytes);
+    },
     take(caller, bytes) {
-      const own = held.get(caller) ?? 0;
-      if (own > 0 && own + bytes > maxBytesPerCaller) {
-        const message = `Too many bytes of this access token are being ${treatment}; try again`;
-        throw new GatewayError('too_many_requests', message);
-      }
-      if (own > 0 && total + bytes > maxBytes) {
+      checkShare(caller, bytes);
+      if (held.has(caller) && total + bytes > maxBytes) {
         throw new GatewayError('overloaded', `Too many bytes are being ${treatment}; try again`);
       }
-      add(caller, bytes);
-      return () => add(caller, -bytes);
+      return hold(caller, bytes);
     },
   };
 }

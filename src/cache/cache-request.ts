@@ -34,6 +34,11 @@ export type CacheRequest = {
   readonly caller?: string | undefined;
   /** All callers who wait for the same answer, including those who join later. Default: the caller alone. */
   readonly joined?: Joined | undefined;
+  /**
+   * Called before a long stored body of this many bytes is decompressed, possibly more than once: throws GatewayError `too_many_requests` if the
+   * caller could not be answered with it. Default: every body is decompressed.
+   */
+  readonly claim?: ((bytes: number) => void) | undefined;
   /** Used while a caller waits. */
   readonly load: Load;
   /** Used in the background: after a stale answer, or ahead of the next request. */

@@ -119,15 +119,11 @@ export async function decodeEntry(
   by: Decoding = {},
 ): Promise<Entry | undefined> {
   try {
-    const version = versionOf(bytes);
-    const known = headers.get(version);
-    const header = known ?? parseHeader(bytes);
-    if (!known) headers.set(version, header);
-    const { isCompressed, bodyStart: start, bodyBytes, facts } = header;
+    const { isCompressed, bodyStart: start, bodyBytes, facts } = readHeader(bytes);
     if (facts.canonical !== canonical) return undefined;
     const stored = bytes.subarray(start);
     const body = isCompressed ? await decompress(stored, by, bodyBytes) : ownBody(stored, bytes.length);
-    return { version, ...facts, body };
+    return { version: versionOf(bytes), ...facts, body };
   } catch {
     return undefined;
   }
@@ -169,6 +165,25 @@ const headers = new LRUCache<string, Header>({
   // A header contains the caller's SQL, which may be long.
   sizeCalculation: ({ bodyStart }) => bodyStart,
 });
+
+/** Bytes of the body of a stored entry, if decoding it means work on another thread; else 0. */
+export function decompressedBytes(bytes: Buffer): number {
+  try {
+    const { isCompressed, bodyBytes = 0 } = readHeader(bytes);
+    return isCompressed && bodyBytes > maxBytesNow ? bodyBytes : 0;
+  } catch {
+    return 0;
+  }
+}
+
+function readHeader(bytes: Buffer): Header {
+  const version = versionOf(bytes);
+  const known = headers.get(version);
+  if (known) return known;
+  const header = parseHeader(bytes);
+  headers.set(version, header);
+  return header;
+}
 
 /** @throws RangeError, SyntaxError or Error for bytes that `encodeEntry` did not write */
 function parseHeader(bytes: Buffer): Header {

@@ -4,7 +4,14 @@ import type { Clock } from '../base/clock.ts';
 import { createJoined, type Joined } from '../base/turns.ts';
 import type { Store } from '../store/store.ts';
 import type { CacheKey, CacheRequest } from './cache-request.ts';
-import { decodeEntry, type Entry, encodeEntry, versionInBytes, versionOf } from './entry.ts';
+import {
+  decodeEntry,
+  decompressedBytes,
+  type Entry,
+  encodeEntry,
+  versionInBytes,
+  versionOf,
+} from './entry.ts';
 import { freshnessOf, keptMs, maxSkewMs } from './freshness.ts';
 import type { Budget, GuardedStore } from './guarded-store.ts';
 import type { LocalEntries } from './local-entries.ts';
@@ -31,35 +38,17 @@ type StoredEntriesDeps = {
 export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
   const { store, local } = deps;
   const read = createBatchedRead(deps);
-  /** By version: concurrent requests decode a value once. */
-  const decoding = new Map<string, { readonly entry: Promise<Entry | undefined>; readonly joined: Joined }>();
-
-  function startDecoding(
-    version: string,
-    value: Buffer,
-    { canonical }: CacheKey,
-    caller: string | undefined,
-  ) {
-    const joined = createJoined();
-    const entry = decodeEntry(value, canonical, { caller, joined }).finally(() => decoding.delete(version));
-    const running = { entry, joined };
-    decoding.set(version, running);
-    return running;
-  }
+  const decodeOnce = createDecoder();
 
   /** Decodes a stored value, or returns the entry that is in memory already: its redacted and compressed forms stay in use. */
   function decode(
     value: Buffer,
-    { key, caller, joined }: CacheRequest,
+    request: CacheRequest,
     known: Entry | undefined,
   ): Entry | undefined | Promise<Entry | undefined> {
     const version = versionOf(value);
-    const there = [local.get(key), known].find(entry => entry?.version === version);
-    if (there) return there;
-    const running = decoding.get(version) ?? startDecoding(version, value, key, caller);
-    running.joined.add(caller);
-    joined?.follow(running.joined.add);
-    return running.entry;
+    const there = [local.get(request.key), known].find(entry => entry?.version === version);
+    return there ?? decodeOnce(version, value, request);
   }
 
   /** @param stored the decoded value of the answer */
@@ -113,6 +102,32 @@ export function createStoredEntries(deps: StoredEntriesDeps): StoredEntries {
       const entry = choose(request, answer, stored, since);
       return { entry, budget: { remainingMs: answer.remainingMs } };
     },
+  };
+}
+
+/**
+ * Makes a function that decodes a value of the store, once for concurrent requests.
+ * @throws GatewayError `too_many_requests` from the request's `claim`, before it begins
+ */
+function createDecoder() {
+  /** By version. */
+  const decoding = new Map<string, { readonly entry: Promise<Entry | undefined>; readonly joined: Joined }>();
+
+  function start(version: string, value: Buffer, { key: { canonical }, caller, claim }: CacheRequest) {
+    const bytes = decompressedBytes(value);
+    if (bytes > 0) claim?.(bytes);
+    const joined = createJoined();
+    const entry = decodeEntry(value, canonical, { caller, joined }).finally(() => decoding.delete(version));
+    const running = { entry, joined };
+    decoding.set(version, running);
+    return running;
+  }
+
+  return (version: string, value: Buffer, request: CacheRequest): Promise<Entry | undefined> => {
+    const { entry, joined } = decoding.get(version) ?? start(version, value, request);
+    joined.add(request.caller);
+    request.joined?.follow(joined.add);
+    return entry;
   };
 }
 

@@ -17,7 +17,13 @@ import { type CompiledStatement, compileForDuckDb } from '../googlesql/compile-d
 import { duckDbMacros } from '../googlesql/functions/duckdb-macros.ts';
 import { listSubsets } from '../googlesql/list-subsets.ts';
 import type { Catalog as FrontEndCatalog } from '../googlesql/tree/types.ts';
-import { type EngineChild, EngineGoneError, OutdatedError, runUntil } from './engine-child.ts';
+import {
+  type EngineChild,
+  type EngineEnd,
+  EngineGoneError,
+  OutdatedError,
+  runUntil,
+} from './engine-child.ts';
 import { toCallersError } from './engine-errors.ts';
 import type { EngineEvent } from './engine-events.ts';
 import { createEnginePool, type EnginePool } from './engine-pool.ts';
@@ -64,6 +70,9 @@ const refusalLength = 2000;
 
 /** Maximum runs of a query whose process is killed from outside or crashes; after that the query is considered the cause. */
 const maxRuns = 3;
+
+/** Ends of a process that its query has caused. */
+const costly: ReadonlySet<EngineEnd> = new Set(['out of memory', 'unresponsive query']);
 
 /** Up to this many concurrent queries use all processors; if there are more, each has one thread (decision 135). */
 const processors = availableParallelism();
@@ -120,6 +129,18 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     }
   }
 
+  /**
+   * Resolves when a run needs its permit no more: when DuckDB has finished it, perhaps after the caller's answer. If it has cost its process,
+   * another one is ready by then: no other query shall wait for that.
+   */
+  async function whenOver(result: Promise<ResultSet>): Promise<void> {
+    const error: unknown = await result.then(
+      () => undefined,
+      error => error,
+    );
+    if (error instanceof EngineGoneError && costly.has(error.why)) await pool.refill();
+  }
+
   async function explain(statement: Statement, options: CompileOptions): Promise<Explanation> {
     try {
       const { columns, tables } = await compile(await pool.catalog(), statement, options);
@@ -143,10 +164,8 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       const limit = startLimit(runOptions);
       try {
         const release = await queue.take(limit.signal, runOptions);
-        // The permit is released when DuckDB has finished the query, perhaps after the caller's answer.
-        const result = inSpan('SELECT', spanOptions, () =>
-          runNow(statement, within(runOptions, limit)),
-        ).finally(release);
+        const result = inSpan('SELECT', spanOptions, () => runNow(statement, within(runOptions, limit)));
+        void whenOver(result).then(release);
         return await orAborted(result, limit.signal);
       } catch (error) {
         throw toCallersError(error, statement.endpoint, emit);

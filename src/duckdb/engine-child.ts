@@ -77,14 +77,22 @@ process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
 
-/**
- * Starts a process that reads the database. It ends by itself when this one does.
- * @param onWorn called when earlier runs have left so much memory allocated that it should be replaced while it has none. Default: not noticed
- */
+type StartOptions = {
+  /** Whether a query may wait for it: until it is ready it has a higher priority than queries. Default true. */
+  readonly isUrgent?: boolean;
+  /** Called when earlier runs have left so much memory allocated that it should be replaced while it has none. Default: not noticed. */
+  readonly onWorn?: () => void;
+};
+
+/** Starts a process that reads the database. It ends by itself when this one does. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: all that is known of one process
-export function startEngineChild(settings: EngineSettings, onWorn = () => {}): EngineChild {
+export function startEngineChild(
+  settings: EngineSettings,
+  { isUrgent = true, onWorn }: StartOptions = {},
+): EngineChild {
   const spillDirectory = newSpillDirectory(settings.databasePath);
   const child = forkEngine({ ...settings, spillDirectory });
+  if (!isUrgent) lowerPriority(child.pid);
   const first = Promise.withResolvers<Catalog>();
   first.promise.catch(() => undefined);
   let catalog = first.promise;
@@ -111,7 +119,7 @@ export function startEngineChild(settings: EngineSettings, onWorn = () => {}): E
       first.resolve(report.catalog);
     } else if (report.type === 'catalog') catalog = Promise.resolve(report.catalog);
     else if (report.type === 'out of memory') kill('out of memory');
-    else if (report.type === 'worn') onWorn();
+    else if (report.type === 'worn') onWorn?.();
     else if (report.type !== 'alive') {
       isWorn = report.type !== 'part' && report.isWorn;
       owed.settle(report);

@@ -10,6 +10,8 @@ export type EnginePool = {
    * @throws EngineGoneError after `close`; errors of the task
    */
   use<Result>(task: Task<Result>, options?: { readonly isNew: boolean }): Promise<Result>;
+  /** Starts a process in place of one that a query has cost, unless there are enough; resolves when it is ready, or can't start. */
+  refill(): Promise<void>;
   /** The tables of the database that a process has open. */
   catalog(): Promise<Catalog>;
   /** The ids of the processes, the oldest first. */
@@ -50,9 +52,9 @@ export function createEnginePool(options: PoolOptions): EnginePool {
   let idle: Idle[] = [];
   let isClosed = false;
 
-  function start(): EngineChild {
+  function start(isUrgent = true): EngineChild {
     const startedMs = performance.now();
-    const child = startEngineChild(settings, () => replaceIdle(child));
+    const child = startEngineChild(settings, { isUrgent, onWorn: () => replaceIdle(child) });
     living.add(child);
     child.catalog.then(
       () => emit({ type: 'engine.started', pid: child.pid, ms: performance.now() - startedMs }),
@@ -134,6 +136,12 @@ export function createEnginePool(options: PoolOptions): EnginePool {
 
   return {
     use,
+    async refill() {
+      if (isClosed || living.size >= maxProcesses) return;
+      const child = start(false);
+      await child.catalog.catch(() => undefined); // `ended` reports it
+      giveBack(child);
+    },
     catalog() {
       const any = [...living].find(child => !outdated.has(child));
       return any ? any.catalog : use(child => child.catalog);

@@ -1,4 +1,4 @@
-import { createByteShares } from '../base/byte-shares.ts';
+import { type ByteShares, createByteShares } from '../base/byte-shares.ts';
 import { ownMemory } from '../base/bytes.ts';
 import type { Column } from '../base/rows.ts';
 import { orAborted } from '../base/time-limit.ts';
@@ -34,6 +34,8 @@ type FormatOptions = {
 
 /** Writes rows in other formats: few at once, more on threads, so that the event loop is not blocked. */
 export type RowFormatter = {
+  /** Holds room for rows of this many bytes that are not there yet; give it back right before `format` or `open`. @throws GatewayError `too_many_requests` */
+  readonly claim: ByteShares['claim'];
   /**
    * Writes a result that is not long.
    * @param isKept whether the same rows may be requested again
@@ -109,6 +111,7 @@ export function createRowFormatter(): RowFormatter {
   }
 
   return {
+    claim: shares.claim,
     async format(format, rows, { caller, signal, isKept }) {
       const key = kept.keyOf(rows.body, format);
       const known = kept.get(key);

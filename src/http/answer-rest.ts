@@ -49,7 +49,7 @@ const maxPlansLength = 16 * 1024 * 1024;
 /** What a request meant, and the format that it requested. */
 type Known = { readonly plan: Plan; readonly format: RowFormat };
 
-export type RestDeps = PipelineDeps & { readonly formatter: Pick<RowFormatter, 'format' | 'open'> };
+export type RestDeps = PipelineDeps & { readonly formatter: RowFormatter };
 
 /** Makes the handler of the REST route. */
 export function createRestHandler(deps: RestDeps): RestHandler {
@@ -71,7 +71,13 @@ export function createRestHandler(deps: RestDeps): RestHandler {
       format = chooseFormat(parameters.format, request.headers.accept);
       return parameters;
     };
-    const answer = await runEndpoint(deps, { ...asked, readParameters }, known?.plan);
+    let unclaim: (() => void) | undefined;
+    const claim = (tokenId: string, bytes: number) => {
+      if (format !== 'json') unclaim ??= deps.formatter.claim(tokenId, bytes);
+    };
+    const answer = await runEndpoint(deps, { ...asked, readParameters, claim }, known?.plan).finally(() =>
+      unclaim?.(),
+    );
     if (key !== undefined && answer.plan !== known?.plan) plans.set(key, { plan: answer.plan, format });
     return format !== 'json' && isLongResult(answer)
       ? answerInParts(deps, request, answer, format, asked.signal)

@@ -61,6 +61,11 @@ export type EndpointRequest = {
   readonly endpoint: string | ServedEndpoint;
   /** Called once the caller and the endpoint are known: where parameters may come from depends on the endpoint. */
   readonly readParameters: (definition: EndpointDefinition) => RawParameters | Promise<RawParameters>;
+  /**
+   * Claims what the handler needs to answer with cached rows of this many bytes, before they are decompressed; possibly called more than once.
+   * @throws GatewayError `too_many_requests`
+   */
+  readonly claim?: (tokenId: string, bytes: number) => void;
   /** Runs the query if one is needed. Default: the pipeline's own. */
   readonly runQuery?: RunQuery;
 };

@@ -172,7 +172,7 @@ function tracedRead(deps: PipelineDeps, plan: Plan, asked: EndpointRequest): Pro
 /** Reads rows from the cache, or from a query if the cache has none or the endpoint is not cached. */
 async function readRows(
   deps: PipelineDeps,
-  { caller: { meter, tokenId }, definition, cacheRequest, mustLoad, query, optionsFor }: Plan,
+  { caller: { meter, tokenId }, definition, cacheRequest, mustLoad, query, optionsFor, redact }: Plan,
   asked: EndpointRequest,
 ): Promise<ReadRows> {
   const { signal: caller, runQuery = deps.runQuery } = asked;
@@ -183,7 +183,12 @@ async function readRows(
     deps.emit({ type: 'token.spent', tokenId, bytes });
     return result;
   };
-  const request = { ...cacheRequest, load: { ...cacheRequest.load, run } };
+  let unclaim: (() => void) | undefined;
+  const claim = (bytes: number) => {
+    if (redact) unclaim ??= deps.redactor.claim(tokenId, bytes);
+    asked.claim?.(tokenId, bytes);
+  };
+  const request = { ...cacheRequest, claim, load: { ...cacheRequest.load, run } };
   if (definition.cacheSeconds === 0) {
     const refusal = meter?.quota && (await meter.quota());
     if (refusal) throw refusal;
@@ -191,11 +196,9 @@ async function readRows(
     const rows = await runUncached(deps, request, caller, { isShared });
     return { rows, state: 'off', receipt: rows.receipt };
   }
-  const { entry: rows, ...answer }: CacheAnswer = await deps.cache.read(request, {
-    signal: caller,
-    mustLoad,
-    refusal: meter?.quota,
-  });
+  const { entry: rows, ...answer }: CacheAnswer = await deps.cache
+    .read(request, { signal: caller, mustLoad, refusal: meter?.quota })
+    .finally(() => unclaim?.());
   return { rows, ...answer };
 }
 

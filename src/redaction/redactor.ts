@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { createByteShares } from '../base/byte-shares.ts';
+import { type ByteShares, createByteShares } from '../base/byte-shares.ts';
 import { GatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/time-limit.ts';
 import type { JoinedCallers } from '../base/turns.ts';
@@ -18,6 +18,8 @@ export type RedactionCaller = {
 
 /** Redacts bodies on a separate thread, so that the event loop is not blocked. */
 export type Redactor = {
+  /** Holds room for a body of this many bytes that is not there yet; give it back right before `redact`. @throws GatewayError `too_many_requests` */
+  readonly claim: ByteShares['claim'];
   /**
    * Replaces personal data as `redactRowsJson` does.
    * @returns the body itself if nothing is replaced
@@ -92,6 +94,7 @@ export function createRedactor(): Redactor {
   }
 
   return {
+    claim: shares.claim,
     async redact(body, options, { caller, joined, signal }) {
       const release = shares.take(caller, body.length);
       clearTimeout(idle);

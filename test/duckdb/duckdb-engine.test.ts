@@ -276,6 +276,23 @@ test('a query that does not respond ends with its process alone: its neighbours 
   await expect.poll(() => events.filter(({ type }) => type === 'engine.stopped')).toHaveLength(1);
 });
 
+test('contract 11.3: a query that has cost its process holds its permit until another process is ready', async () => {
+  const waiting: Partial<Record<EngineEvent['type'], number>> = {};
+  const emit = ({ type }: EngineEvent) => {
+    waiting[type] = engine?.usage().waiting;
+  };
+  let engine: DuckDbEngine | undefined;
+  ({ engine } = await openEngine({ graceMs: 50, maxConcurrentQueries: 2, emit }));
+  const guilty = expect(ask(engine, unresponsive, { timeoutMs: 1000 })).rejects.toMatchObject({
+    code: 'deadline_exceeded',
+  });
+  // The last permit is kept for other callers.
+  const next = rowsOf(engine, 'SELECT 1 AS n');
+  await guilty;
+  expect(await next).toEqual([{ n: 1 }]);
+  expect(waiting).toEqual({ 'engine.stopped': 1, 'engine.started': 1 });
+});
+
 test('a result over the limit is refused', async () => {
   const { engine } = await openEngine({ maxResultBytes: 500 });
   await expect(ask(engine, `SELECT * FROM ${edge}`)).rejects.toMatchObject({ code: 'result_too_large' });

@@ -16,6 +16,7 @@ const long = (): Rendered => ({
 function openRedactor() {
   const runs: { end: (redacted: Buffer) => void; signal: AbortSignal }[] = [];
   const redactor: Redactor = {
+    claim: () => () => undefined,
     redact(_body, _options, { signal }) {
       const { promise, resolve } = Promise.withResolvers<Buffer>();
       runs.push({ end: resolve, signal });
