@@ -1,5 +1,11 @@
-/** Wraps a task so that calls during a run share the next one: each result is from a run that began after the call. */
-export function shareNext<Result>(task: () => Promise<Result>): () => Promise<Result> {
+/**
+ * Wraps a task so that calls during a run share the next one: each result is from a run that began after the call.
+ * @param pause waited for after each run, before the next one begins. Default: none
+ */
+export function shareNext<Result>(
+  task: () => Promise<Result>,
+  pause: () => Promise<void> = async () => undefined,
+): () => Promise<Result> {
   let running: Promise<unknown> | undefined;
   let next: Promise<Result> | undefined;
 
@@ -8,6 +14,7 @@ export function shareNext<Result>(task: () => Promise<Result>): () => Promise<Re
     const run = task();
     const ended: Promise<unknown> = run
       .catch(() => undefined)
+      .then(pause)
       .finally(() => {
         if (running === ended) running = undefined;
       });

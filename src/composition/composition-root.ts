@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Tokens } from '../auth/tokens.ts';
 import type { Clock } from '../base/clock.ts';
 import { shareNext } from '../base/share-next.ts';
@@ -125,7 +126,7 @@ export async function composeGateway(
     hasGraphiql: pages !== undefined && isGraphiqlServed(config),
     sample: pageSample,
     schedule: warming.schedule,
-    metrics: shareNext(() => metricsResponse(metrics)),
+    metrics: shareMetrics(metrics),
     metricsNeedToken: config.METRICS_NEED_TOKEN,
     documentsNeedToken: config.DOCUMENTS_NEED_TOKEN,
     mcp: openMcp(config, pipeline),
@@ -297,6 +298,17 @@ function connectionLimits(config: Config): ConnectionLimits {
     maxUnreadBytes: config.MAX_UNREAD_MB * 1024 * 1024,
     maxConnections: config.MAX_CONNECTIONS,
   };
+}
+
+/** Milliseconds after rendering the metrics in which they are not rendered again: it takes some ten, and holds the event loop. */
+const metricsPauseMs = 100;
+
+/** Renders the metrics, for all scrapers that come together at once. */
+function shareMetrics(metrics: Metrics): () => Promise<HttpResponse> {
+  return shareNext(
+    () => metricsResponse(metrics),
+    () => delay(metricsPauseMs, undefined, { ref: false }),
+  );
 }
 
 async function metricsResponse(metrics: Metrics): Promise<HttpResponse> {

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import {
@@ -139,8 +140,11 @@ const kept = keepDerivedBytes();
 /** For shorter bodies, handing over to the thread pool costs more than compressing inline. */
 const maxInlineBytes = 64 * 1024;
 
-/** Long bodies that are encoded at the same time. The thread pool has four threads, for files, digests and entries of the cache as well. */
-const permitOf = createPermits(2);
+/**
+ * Long bodies that are encoded at the same time: on half of the processors, because the thread pool has the priority of the event loop, and two at most, because
+ * its four threads are for files, digests and entries of the cache as well.
+ */
+const permitOf = createPermits(Math.max(1, Math.min(2, Math.floor(availableParallelism() / 2))));
 
 /** Bodies that are being encoded and will be kept, by the same key, and who waits for them. */
 const making = new Map<string, { readonly encoded: Promise<Buffer>; readonly joined: Joined }>();
