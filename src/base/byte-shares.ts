@@ -60,3 +60,27 @@ export function createByteShares(treatment: string): ByteShares {
     },
   };
 }
+
+/** The claims of one request, made while its rows are read. */
+export type Claims = {
+  /** Makes those that it does not hold yet; none after the end, when the rows may still be read for others. @throws GatewayError `too_many_requests` */
+  claim(bytes: number): void;
+  /** Gives back what it holds. */
+  end(): void;
+};
+
+/** @param makers of the claims, such as `ByteShares.claim` for a caller */
+export function openClaims(makers: readonly ((bytes: number) => () => void)[]): Claims {
+  const held: (() => void)[] = [];
+  let isOver = false;
+  return {
+    claim(bytes) {
+      if (isOver) return;
+      for (const [at, make] of makers.entries()) held[at] ??= make(bytes);
+    },
+    end() {
+      isOver = true;
+      for (const release of held) release();
+    },
+  };
+}

@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import type { ByteShares } from '../base/byte-shares.ts';
 import { GatewayError, quoted } from '../base/errors.ts';
 import { withinDeadline } from '../base/time-limit.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
@@ -49,7 +50,7 @@ const maxPlansLength = 16 * 1024 * 1024;
 /** What a request meant, and the format that it requested. */
 type Known = { readonly plan: Plan; readonly format: RowFormat };
 
-export type RestDeps = PipelineDeps & { readonly formatter: RowFormatter };
+export type RestDeps = PipelineDeps & { readonly formatter: Pick<RowFormatter, 'claim' | 'format' | 'open'> };
 
 /** Makes the handler of the REST route. */
 export function createRestHandler(deps: RestDeps): RestHandler {
@@ -71,13 +72,9 @@ export function createRestHandler(deps: RestDeps): RestHandler {
       format = chooseFormat(parameters.format, request.headers.accept);
       return parameters;
     };
-    let unclaim: (() => void) | undefined;
-    const claim = (tokenId: string, bytes: number) => {
-      if (format !== 'json') unclaim ??= deps.formatter.claim(tokenId, bytes);
-    };
-    const answer = await runEndpoint(deps, { ...asked, readParameters, claim }, known?.plan).finally(() =>
-      unclaim?.(),
-    );
+    const claim: ByteShares['claim'] = (tokenId, bytes) =>
+      format === 'json' ? () => undefined : deps.formatter.claim(tokenId, bytes);
+    const answer = await runEndpoint(deps, { ...asked, readParameters, claim }, known?.plan);
     if (key !== undefined && answer.plan !== known?.plan) plans.set(key, { plan: answer.plan, format });
     return format !== 'json' && isLongResult(answer)
       ? answerInParts(deps, request, answer, format, asked.signal)

@@ -25,7 +25,7 @@ import { type RouteDeps, tracedRoute } from './routes.ts';
 /** What the handler of all routes needs. */
 export type HandlerDeps = RouteDeps & {
   /** Writes rows in other formats. */
-  readonly formatter: RowFormatter;
+  readonly formatter: Pick<RowFormatter, 'claim' | 'format' | 'open'>;
   readonly cors: CorsPolicy;
   readonly compat: Compat;
   readonly emit: (event: HttpEvent) => void;

@@ -1,6 +1,7 @@
 import { type Caller, coversEndpoint, requireEndpoint, requireScope } from '../auth/caller.ts';
 import type { Authenticator } from '../auth/tokens.ts';
 import { countRequests } from '../auth/usage/meters.ts';
+import type { ByteShares } from '../base/byte-shares.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError, quoted } from '../base/errors.ts';
 import { didYouMean } from '../base/nearest-name.ts';
@@ -61,11 +62,8 @@ export type EndpointRequest = {
   readonly endpoint: string | ServedEndpoint;
   /** Called once the caller and the endpoint are known: where parameters may come from depends on the endpoint. */
   readonly readParameters: (definition: EndpointDefinition) => RawParameters | Promise<RawParameters>;
-  /**
-   * Claims what the handler needs to answer with cached rows of this many bytes, before they are decompressed; possibly called more than once.
-   * @throws GatewayError `too_many_requests`
-   */
-  readonly claim?: (tokenId: string, bytes: number) => void;
+  /** Claims what the handler needs to answer with cached rows, before they are decompressed. Default: it needs nothing. */
+  readonly claim?: ByteShares['claim'];
   /** Runs the query if one is needed. Default: the pipeline's own. */
   readonly runQuery?: RunQuery;
 };

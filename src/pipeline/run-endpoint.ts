@@ -1,4 +1,5 @@
 import { countRequests } from '../auth/usage/meters.ts';
+import { openClaims } from '../base/byte-shares.ts';
 import { toGatewayError } from '../base/errors.ts';
 import type { Column, Receipt, ResultSet } from '../base/rows.ts';
 import { inSpan, isTracing, type Stage, type Stages, startStages } from '../base/spans.ts';
@@ -183,12 +184,7 @@ async function readRows(
     deps.emit({ type: 'token.spent', tokenId, bytes });
     return result;
   };
-  let unclaim: (() => void) | undefined;
-  const claim = (bytes: number) => {
-    if (redact) unclaim ??= deps.redactor.claim(tokenId, bytes);
-    asked.claim?.(tokenId, bytes);
-  };
-  const request = { ...cacheRequest, claim, load: { ...cacheRequest.load, run } };
+  const request = { ...cacheRequest, load: { ...cacheRequest.load, run } };
   if (definition.cacheSeconds === 0) {
     const refusal = meter?.quota && (await meter.quota());
     if (refusal) throw refusal;
@@ -196,9 +192,11 @@ async function readRows(
     const rows = await runUncached(deps, request, caller, { isShared });
     return { rows, state: 'off', receipt: rows.receipt };
   }
+  const makers = [redact && deps.redactor.claim, asked.claim].filter(claim => claim !== undefined);
+  const { claim, end } = openClaims(makers.map(make => bytes => make(tokenId, bytes)));
   const { entry: rows, ...answer }: CacheAnswer = await deps.cache
-    .read(request, { signal: caller, mustLoad, refusal: meter?.quota })
-    .finally(() => unclaim?.());
+    .read({ ...request, claim }, { signal: caller, mustLoad, refusal: meter?.quota })
+    .finally(end);
   return { rows, ...answer };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createByteShares } from '../../src/base/byte-shares.ts';
+import { createByteShares, openClaims } from '../../src/base/byte-shares.ts';
 
 const mb = 1024 * 1024;
 
@@ -21,4 +21,30 @@ test('takes one body that is larger than a share', () => {
   expect(() => shares.take('a', 1)).toThrow('Too many bytes of this access token are being written');
   release();
   shares.take('a', 1);
+});
+
+test('a request holds each of its claims once, until its rows are there, and none afterwards', () => {
+  const [one, other] = [createByteShares('redacted'), createByteShares('written')];
+  const release = other.take('a', 30 * mb);
+  const { claim, end } = openClaims([one, other].map(shares => bytes => shares.claim('a', bytes)));
+  expect(() => claim(8 * mb)).toThrow('being written');
+  release();
+  claim(8 * mb);
+  claim(8 * mb);
+  const isFull = (shares: typeof one, bytes: number) => {
+    try {
+      shares.claim('a', bytes)();
+      return false;
+    } catch {
+      return true;
+    }
+  };
+  for (const shares of [one, other])
+    expect([isFull(shares, 24 * mb), isFull(shares, 25 * mb)]).toEqual([false, true]);
+  end();
+  // Its caller had left before the rows were found.
+  const left = openClaims([one, other].map(shares => bytes => shares.claim('a', bytes)));
+  left.end();
+  left.claim(8 * mb);
+  for (const shares of [one, other]) expect(isFull(shares, 32 * mb)).toBe(false);
 });

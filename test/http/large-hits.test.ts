@@ -3,7 +3,7 @@ import type { Column } from '../../src/base/rows.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 
 const text: Column = { name: 'text', type: 'STRING', mode: 'NULLABLE' };
-const [row] = [JSON.stringify({ text: `from 203.0.113.7, ${'x'.repeat(7000)}` })];
+const row = JSON.stringify({ text: `from 203.0.113.7, ${'x'.repeat(7000)}` });
 /** Seven megabytes, of which four fit into one caller's share. */
 const rowsJson = Buffer.from(`[${Array(1000).fill(row).join(',')}]`);
 
@@ -67,5 +67,7 @@ test.each([
       refused,
       keys.length + 2 - refused,
     ]);
+    // Its share is free again.
+    for (const n of keys) expect((await ask(n, more, headers)).status).toBe(200);
   },
 );
