@@ -3,7 +3,6 @@ import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tokens } from '../auth/tokens.ts';
 import type { Clock } from '../base/clock.ts';
-import { shareNext } from '../base/share-next.ts';
 import { batchQueries } from '../batch/batch-queries.ts';
 import { type RunQuery, type RunStatement, runSingly } from '../batch/run-queries.ts';
 import { createCache } from '../cache/cache.ts';
@@ -46,6 +45,7 @@ import type { Config } from './config.ts';
 import { createDocumentStore } from './document-store.ts';
 import { type FreeBytes, watchFreeBytes } from './free-bytes.ts';
 import { healthOf, readingsOf } from './report-state.ts';
+import { shareNext } from './share-next.ts';
 
 /** What a process provides to its gateway. */
 export type GatewayDeps = {

@@ -6,21 +6,21 @@ import { type RedactionOptions, redactInSlices } from './redact-rows-json.ts';
 export type RedactionMessage =
   | RedactionJob
   /** Another caller waits for a job. */
-  | { readonly id: number; readonly joins: string }
-  /** Ends a job that nobody waits for any more. */
-  | { readonly id: number; readonly isCancelled: true };
+  | { readonly job: number; readonly joins: string }
+  /** Ends a job that nobody waits for any more; it has a result all the same. */
+  | { readonly job: number; readonly isCancelled: true };
 
 type RedactionJob = {
-  readonly id: number;
+  readonly job: number;
   readonly caller: string;
   readonly body: Uint8Array;
   readonly options: RedactionOptions;
 };
 
 /** The result of a job; without body if nothing was replaced. */
-export type RedactionResult = { readonly id: number; readonly body: Uint8Array | undefined };
+export type RedactionResult = { readonly job: number; readonly body: Uint8Array | undefined };
 
-type Running = { readonly job: RedactionJob; readonly slices: ReturnType<typeof redactInSlices> };
+type Running = { readonly message: RedactionJob; readonly slices: ReturnType<typeof redactInSlices> };
 
 const jobs = new Map<number, Running>();
 
@@ -34,13 +34,13 @@ let isScheduled = false;
 lowerThreadPriority();
 
 parentPort!.on('message', (message: RedactionMessage) => {
-  if ('isCancelled' in message) drop(message.id);
-  else if ('joins' in message) wait(message.joins, jobs.get(message.id));
+  if ('isCancelled' in message) cancel(message);
+  else if ('joins' in message) wait(message.joins, jobs.get(message.job));
   else {
-    const { id, caller, body, options } = message;
+    const { job, caller, body, options } = message;
     const slices = redactInSlices(Buffer.from(body.buffer, body.byteOffset, body.length), options);
-    const running = { job: message, slices };
-    jobs.set(id, running);
+    const running = { message, slices };
+    jobs.set(job, running);
     wait(caller, running);
     schedule();
   }
@@ -53,9 +53,15 @@ function wait(caller: string, running: Running | undefined): void {
   else lanes.set(caller, new Set([running]));
 }
 
-function drop(id: number): void {
-  const running = jobs.get(id);
-  jobs.delete(id);
+function cancel({ job }: { readonly job: number }): void {
+  if (!jobs.has(job)) return;
+  drop(job);
+  parentPort!.postMessage({ job, body: undefined } satisfies RedactionResult);
+}
+
+function drop(job: number): void {
+  const running = jobs.get(job);
+  jobs.delete(job);
   for (const [caller, lane] of lanes) {
     if (running && lane.delete(running) && lane.size === 0) lanes.delete(caller);
   }
@@ -81,16 +87,16 @@ function takeTurn(): void {
     lane.add(next);
     const turn = next.slices.next();
     if (turn.done) {
-      drop(next.job.id);
-      send(next.job, turn.value);
+      drop(next.message.job);
+      send(next.message, turn.value);
     }
   }
   if (lanes.size > 0) schedule();
 }
 
-function send({ id, body }: RedactionJob, redacted: Buffer): void {
+function send({ job, body }: RedactionJob, redacted: Buffer): void {
   const isSame = redacted.buffer === body.buffer;
-  const result: RedactionResult = { id, body: isSame ? undefined : redacted };
+  const result: RedactionResult = { job, body: isSame ? undefined : redacted };
   // A short result is part of a shared slab, which must stay in this thread: it is copied.
   const isOwn = !isSame && redacted.byteLength === redacted.buffer.byteLength;
   parentPort!.postMessage(result, isOwn ? [redacted.buffer as ArrayBuffer] : []); // never a shared one

@@ -1,6 +1,5 @@
-import { Worker } from 'node:worker_threads';
 import { type ByteShares, createByteShares } from '../base/byte-shares.ts';
-import { GatewayError } from '../base/errors.ts';
+import { createIdleThread } from '../base/idle-thread.ts';
 import { orAborted } from '../base/time-limit.ts';
 import type { JoinedCallers } from '../base/turns.ts';
 import type { RedactionOptions } from './redact-rows-json.ts';
@@ -30,91 +29,37 @@ export type Redactor = {
   close(): Promise<void>;
 };
 
-type Waiting = {
-  readonly body: Buffer;
-  readonly resolve: (redacted: Buffer) => void;
-  readonly reject: (error: Error) => void;
-  /** Gives back the body's share of waiting bytes; the thread has a copy of the body. */
-  readonly release: () => void;
-};
-
 /** Maximum megabytes of the thread's heap: one string can be as long as a whole result. */
 const maxHeapMb = 512;
 
-/** Milliseconds after which an idle thread ends and frees its memory. */
-const idleMs = 10_000;
-
 /** Makes a redactor; its thread starts with the first body. */
 export function createRedactor(): Redactor {
-  const waiting = new Map<number, Waiting>();
   const shares = createByteShares('redacted');
-  let lastId = 0;
-  let thread: Worker | undefined;
-  let idle: NodeJS.Timeout | undefined;
-
-  function take(id: number): Waiting | undefined {
-    const found = waiting.get(id);
-    waiting.delete(id);
-    found?.release();
-    if (found && waiting.size === 0) idle = setTimeout(() => void close(), idleMs).unref();
-    return found;
-  }
-
-  function ended(worker: Worker): void {
-    if (thread !== worker) return;
-    thread = undefined;
-    for (const id of [...waiting.keys()]) {
-      const message = 'The redaction of the result was interrupted; try again';
-      take(id)?.reject(new GatewayError('unavailable', message));
-    }
-  }
-
-  function start(): Worker {
-    const worker = new Worker(new URL('./redaction-worker.ts', import.meta.url), {
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
-    });
-    worker.unref();
-    worker.on('message', ({ id, body }: RedactionResult) => {
-      const found = take(id);
-      found?.resolve(body ? Buffer.from(body.buffer, body.byteOffset, body.length) : found.body);
-    });
-    // The thread is out of memory; `exit` follows.
-    worker.on('error', () => undefined);
-    worker.on('exit', () => ended(worker));
-    return worker;
-  }
-
-  async function close(): Promise<void> {
-    clearTimeout(idle);
-    const worker = thread;
-    if (!worker) return;
-    ended(worker);
-    await worker.terminate();
-  }
-
+  const thread = createIdleThread<RedactionMessage, RedactionResult>({
+    script: new URL('./redaction-worker.ts', import.meta.url),
+    maxHeapMb,
+    work: 'The redaction of the result',
+  });
   return {
     claim: shares.claim,
     async redact(body, options, { caller, joined, signal }) {
       const release = shares.take(caller, body.length);
-      clearTimeout(idle);
-      thread ??= start();
-      const id = ++lastId;
-      const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-      const send = (message: RedactionMessage) => waiting.has(id) && thread?.postMessage(message);
-      waiting.set(id, { body, resolve, reject, release });
-      send({ id, caller, body, options });
-      const unfollow = joined?.follow(other => send({ id, joins: other }));
+      const { id: job, post, next, end } = thread.open();
+      const result = next();
+      post({ job, caller, body, options });
+      const unfollow = joined?.follow(other => post({ job, joins: other }));
       try {
-        return await orAborted(promise, signal);
+        const { body: redacted } = await orAborted(result, signal);
+        return redacted ? Buffer.from(redacted.buffer, redacted.byteOffset, redacted.length) : body;
       } catch (error) {
-        send({ id, isCancelled: true });
-        take(id);
+        post({ job, isCancelled: true });
         throw error;
       } finally {
         unfollow?.();
+        end();
+        release();
       }
     },
-    close,
+    close: thread.close,
   };
 }

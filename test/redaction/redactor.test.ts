@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createJoined } from '../../src/base/turns.ts';
@@ -122,13 +121,17 @@ test('contract 11.5: the thread stops work that was cancelled, in the middle of 
   const thread = new Worker(new URL('../../src/redaction/redaction-worker.ts', import.meta.url));
   onTestFinished(async () => void (await thread.terminate()));
   const body = rowsOf('1:'.repeat(200_000), 2);
-  const ended = once(thread, 'message');
+  const [cancelled, ended] = [Promise.withResolvers<unknown>(), Promise.withResolvers<unknown>()];
+  thread.once('message', first => {
+    cancelled.resolve(first);
+    thread.once('message', ended.resolve);
+  });
   // They take turns: the first would end first.
-  thread.postMessage({ id: 1, caller: 'a', body, options: {} } satisfies RedactionMessage);
-  thread.postMessage({ id: 2, caller: 'a', body, options: {} } satisfies RedactionMessage);
-  thread.postMessage({ id: 1, isCancelled: true } satisfies RedactionMessage);
-  const [{ id }] = await ended;
-  expect(id).toBe(2);
+  thread.postMessage({ job: 1, caller: 'a', body, options: {} } satisfies RedactionMessage);
+  thread.postMessage({ job: 2, caller: 'a', body, options: {} } satisfies RedactionMessage);
+  thread.postMessage({ job: 1, isCancelled: true } satisfies RedactionMessage);
+  expect(await cancelled.promise).toEqual({ job: 1, body: undefined });
+  expect(await ended.promise).toMatchObject({ job: 2 });
 });
 
 test('contract 11.1: one long string holds the thread for no longer than many short ones', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shareNext } from '../../src/base/share-next.ts';
+import { shareNext } from '../../src/composition/share-next.ts';
 
 test('who asks during a run shares the next one, which begins after the call', async () => {
   const runs: PromiseWithResolvers<number>[] = [];
