@@ -1,3 +1,5 @@
+import { objectEnd } from './json.ts';
+
 /**
  * The type of a column, in the words of BigQuery's own result schema.
  * Source: BigQuery REST reference, `TableFieldSchema`.
@@ -62,6 +64,27 @@ export type ResultSet = {
 /** What stands before and behind the rows in the body of a REST answer. */
 export const bodyOpening = '{"result":';
 export const bodyClosing = '}';
+
+/** The position of a row in JSON text, or of several: `{…},{…}`. */
+export type RowsRange = { readonly start: number; readonly end: number };
+
+const openingBrace = 0x7b;
+
+/**
+ * Finds the rows in JSON text one by one, without parsing them.
+ * @param json rows with one byte between two of them, a comma
+ * @param at position of the first row; there is none if no object begins there
+ */
+export function* findRows(json: Buffer, at: number): Generator<RowsRange, void> {
+  for (let start = at; json[start] === openingBrace; ) {
+    const end = objectEnd(json, start);
+    yield { start, end };
+    start = end + 1;
+  }
+}
+
+/** The position of the first row in the body of a REST answer. */
+export const firstRowAt = bodyOpening.length + 1;
 
 /** What one query cost. */
 export type Receipt = {

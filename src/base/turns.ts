@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import type { ErrorCode } from './errors.ts';
 
 /** Default milliseconds of work before the event loop gets a turn. */
 const defaultSliceMs = 8;
@@ -167,6 +168,27 @@ export function createJoined(): Joined {
       return () => followers.delete(onJoin);
     },
   };
+}
+
+/**
+ * Minimum milliseconds that a caller must have left to run a query again that has just run out of its first caller's time. With less, it
+ * would pay for the query twice, and most likely not get its rows either.
+ */
+const minLeftMs = 1000;
+
+/**
+ * Whether a failure of a run concerns its first caller alone, in whose name and time it ran: then it is repeated for the others.
+ * @param code of the failure
+ * @param other a caller who waited for it: whether it has the first one's name, and the milliseconds that it has left
+ */
+export function concernsFirstOnly(
+  code: ErrorCode,
+  { isFirst, leftMs }: { readonly isFirst: boolean; readonly leftMs: number },
+): boolean {
+  // The first caller has too many requests waiting.
+  if (code === 'too_many_requests') return !isFirst;
+  // The time began with the first caller: a later one may have more of it left (decision 108).
+  return code === 'deadline_exceeded' && leftMs >= minLeftMs;
 }
 
 /**

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import { type GatewayError, toGatewayError } from '../base/errors.ts';
 import type { ResultSet } from '../base/rows.ts';
 import { orAborted } from '../base/time-limit.ts';
-import type { JoinedCallers } from '../base/turns.ts';
+import { concernsFirstOnly, type JoinedCallers } from '../base/turns.ts';
 import {
   batchGroupOf,
   type EndpointQuery,
@@ -124,9 +124,10 @@ async function answerOnce(
     .finally(letGo);
   open.forEach((asked, at) => {
     const result = results[at]!;
-    // It was refused because the first caller has too many queries waiting, which is no reason to refuse the others.
-    const concernsFirstOnly = 'code' in result && result.code === 'too_many_requests';
-    if (!concernsFirstOnly || asked.options.caller === first.options.caller) answers.set(asked, result);
+    const isFirst = asked.options.caller === first.options.caller;
+    // All have the time of the first.
+    const isRepeated = 'code' in result && concernsFirstOnly(result.code, { isFirst, leftMs: 0 });
+    if (!isRepeated) answers.set(asked, result);
   });
 }
 

@@ -1,6 +1,6 @@
 import { GatewayError, toGatewayError } from '../base/errors.ts';
-import { objectEnd, stringEnd } from '../base/json.ts';
-import type { Receipt, ResultSet } from '../base/rows.ts';
+import { stringEnd } from '../base/json.ts';
+import { findRows, type Receipt, type ResultSet } from '../base/rows.ts';
 import { takeTurns } from '../base/turns.ts';
 import { bindBatch, isPlain } from '../endpoints/bind-batch.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
@@ -191,7 +191,7 @@ function partsOf(queries: readonly EndpointQuery[]): EndpointQuery[][] {
  * @throws Error if a row has a key that was not asked for
  */
 export async function splitRows(
-  { columns, rowsJson, rowCount }: ResultSet,
+  { columns, rowsJson }: ResultSet,
   keys: readonly string[],
   maxRows: number,
 ): Promise<ResultSet[]> {
@@ -199,13 +199,11 @@ export async function splitRows(
   const rowsOf = new Map(keys.map(key => [key, [] as string[]]));
   const truncated = new Set<string[]>();
   const openingBytes = Buffer.byteLength(`{${JSON.stringify(columns[0]?.name)}:`);
-  let at = 1;
-  for (let row = 0; row < rowCount; row++) {
+  for (const { start, end } of findRows(rowsJson, 1)) {
     while (turns.isOver()) await turns.next();
-    const keyStart = at + openingBytes;
+    const keyStart = start + openingBytes;
     const isQuoted = rowsJson[keyStart] === quote;
     const keyEnd = isQuoted ? stringEnd(rowsJson, keyStart) : rowsJson.indexOf(',', keyStart);
-    const end = objectEnd(rowsJson, at);
     const written = rowsJson.toString('utf8', keyStart, keyEnd);
     // An integer is taken as text, with all its digits.
     const rows = rowsOf.get(isQuoted ? JSON.parse(written) : written);
@@ -213,7 +211,6 @@ export async function splitRows(
     // After the key comes the comma before the next column.
     if (rows.length < maxRows) rows.push(`{${rowsJson.toString('utf8', keyEnd + 1, end)}`);
     else truncated.add(rows);
-    at = end + 1;
   }
   const split: ResultSet[] = [];
   for (const key of keys) {

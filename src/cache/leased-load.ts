@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import type { Receipt } from '../base/rows.ts';
 import { startSpan } from '../base/spans.ts';
-import type { Joined } from '../base/turns.ts';
+import { concernsFirstOnly, type Joined } from '../base/turns.ts';
 import type { Claim, Store } from '../store/store.ts';
 import type { CacheEvent, LoadReason } from './cache-events.ts';
 import type { CacheKey, Load } from './cache-request.ts';
@@ -13,7 +13,6 @@ import { decodeFailure, encodeFailure, tooLargePayload } from './failure-payload
 import { keptMs, type Lifetimes } from './freshness.ts';
 import type { Budget, GuardedStore } from './guarded-store.ts';
 import type { Notifier } from './notifier.ts';
-import { minLeftMs } from './single-flight.ts';
 
 /** Milliseconds a lease lasts: after that time without an extension, a waiter takes over. */
 const leaseMs = 3000;
@@ -77,18 +76,8 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
   const { emit, notifier } = deps;
   const { key, signal } = options;
   const token = randomUUID();
-  let isOver = false;
-  // A timer, not the clock: setting the clock forward would end the wait at once.
-  const waitTimer = setTimeout(() => {
-    isOver = true;
-  }, options.waitMs);
-  let isNearlyOver = false;
-  const nearlyTimer = setTimeout(
-    () => {
-      isNearlyOver = true;
-    },
-    Math.max(0, options.waitMs - minLeftMs),
-  );
+  // Not by the clock: setting it forward would end the wait at once.
+  const endMs = performance.now() + options.waitMs;
   let { known } = options;
   let waiting: Span | undefined;
   const wait = notifier.join(key.digest);
@@ -104,7 +93,7 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
         known = versionOf(claim.value);
         continue;
       }
-      if (isOver) {
+      if (performance.now() >= endMs) {
         throw new GatewayError(
           'deadline_exceeded',
           'The query, run by another gateway, did not finish in time',
@@ -123,15 +112,12 @@ export async function loadWithLease(deps: LeasedLoadDeps, options: LeasedLoadOpt
         woken.type === 'released'
           ? decodeFailure(woken.failurePayload, options.load.maxBytesBilled)
           : undefined;
-      // The first caller's time is over, but a caller here may have more left (decision 108): then the query runs again, unless an
-      // older entry can be served instead.
+      // An older entry that can be served is better than another run.
       const hasOlder = options.known !== undefined && options.notBeforeMs === undefined;
-      const concernsFirstOnly = failure?.code === 'deadline_exceeded' && !isNearlyOver && !hasOlder;
-      if (failure && !concernsFirstOnly) throw failure;
+      const other = { isFirst: false, leftMs: endMs - performance.now() };
+      if (failure && (hasOlder || !concernsFirstOnly(failure.code, other))) throw failure;
     }
   } finally {
-    clearTimeout(waitTimer);
-    clearTimeout(nearlyTimer);
     wait.leave();
     waiting?.end();
   }

@@ -1,6 +1,6 @@
 import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { orAborted } from '../base/time-limit.ts';
-import { createJoined, type Joined } from '../base/turns.ts';
+import { concernsFirstOnly, createJoined, type Joined } from '../base/turns.ts';
 
 /**
  * Runs one load for any number of requests for the same key at the same time.
@@ -24,12 +24,6 @@ type Flight<T> = {
   readonly startedMs: number;
   waiting: number;
 };
-
-/**
- * Minimum milliseconds that a request must have left to run a query again that has just run out of its first caller's time. With less, it
- * would pay for the query twice, and most likely not get its rows either.
- */
-export const minLeftMs = 1000;
 
 /**
  * Makes an empty registry of flights. A caller whose signal aborts leaves at once; the load goes on for the others
@@ -80,21 +74,11 @@ export function createSingleFlight<T>(): SingleFlight<T> {
       try {
         return await wait(key, flight, signal, caller);
       } catch (error) {
-        if (!concernsFirstOnly(error, flight, { caller, joinedMs })) throw error;
+        // Those who joined late have the time left that they came late.
+        const leftMs = joinedMs - flight.startedMs;
+        const { code } = toGatewayError(error);
+        if (!concernsFirstOnly(code, { isFirst: flight.caller === caller, leftMs })) throw error;
       }
     }
   };
-}
-
-/** Whether a load failed for a reason that concerns its first caller alone: then it is repeated for the others. */
-function concernsFirstOnly(
-  error: unknown,
-  flight: Pick<Flight<unknown>, 'caller' | 'startedMs'>,
-  { caller, joinedMs }: { readonly caller: string | undefined; readonly joinedMs: number },
-): boolean {
-  const { code } = toGatewayError(error);
-  // The first caller has too many requests waiting.
-  if (code === 'too_many_requests') return flight.caller !== caller;
-  // The time began with the first caller: a later one has more of it left (decision 108).
-  return code === 'deadline_exceeded' && joinedMs - flight.startedMs >= minLeftMs;
 }

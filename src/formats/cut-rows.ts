@@ -1,8 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import { objectEnd } from '../base/json.ts';
-
-/** The positions of some rows in the text of an answer: `{…},{…}`. */
-export type RowsRange = { readonly start: number; readonly end: number };
+import { findRows, type RowsRange } from '../base/rows.ts';
 
 /** Bytes of JSON that are parsed at a time: as values they take up to eighty times as much memory. */
 const rangeBytes = 1024 * 1024;
@@ -13,8 +10,6 @@ const rangeRows = 8192;
 /** Maximum bytes of one row, which is never split. Documented in `docs/rest.md`. */
 const maxRowBytes = 2 * 1024 * 1024;
 
-const openingBrace = 0x7b;
-
 /**
  * Cuts the rows of an answer into ranges, each of which is written at once: as a batch or a row group. The same rows are cut at the same
  * positions, whether they come as a whole or range by range.
@@ -22,16 +17,17 @@ const openingBrace = 0x7b;
  * @param at position of the first row
  */
 export function* cutRows(json: Buffer, at: number): Generator<RowsRange, void> {
-  while (json[at] === openingBrace) {
-    const start = at;
-    let end = at;
-    for (let rows = 0; rows < rangeRows && end - start < rangeBytes && json[at] === openingBrace; rows++) {
-      end = objectEnd(json, at);
-      // A comma or the closing bracket follows a row.
-      at = end + 1;
-    }
-    yield { start, end };
+  let range: RowsRange | undefined;
+  let rows = 0;
+  for (const { start, end } of findRows(json, at)) {
+    range = { start: range?.start ?? start, end };
+    rows++;
+    if (rows < rangeRows && end - range.start < rangeBytes) continue;
+    yield range;
+    range = undefined;
+    rows = 0;
   }
+  if (range) yield range;
 }
 
 /**
@@ -40,10 +36,9 @@ export function* cutRows(json: Buffer, at: number): Generator<RowsRange, void> {
  */
 export function checkRows(json: Buffer, { start, end }: RowsRange): void {
   if (end - start <= maxRowBytes) return;
-  for (let at = start; at < end; ) {
-    const rowEnd = objectEnd(json, at);
-    if (rowEnd - at > maxRowBytes) throw rowTooLarge(rowEnd - at);
-    at = rowEnd + 1;
+  for (const row of findRows(json.subarray(0, end), start)) {
+    const bytes = row.end - row.start;
+    if (bytes > maxRowBytes) throw rowTooLarge(bytes);
   }
 }
 

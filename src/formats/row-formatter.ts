@@ -1,14 +1,14 @@
 import { type ByteShares, createByteShares } from '../base/byte-shares.ts';
 import { ownMemory } from '../base/bytes.ts';
-import type { Column } from '../base/rows.ts';
+import { type Column, firstRowAt, type RowsRange } from '../base/rows.ts';
 import { orAborted } from '../base/time-limit.ts';
 import { type JoinedCallers, takeTurns } from '../base/turns.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
 import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';
 import { keepDerivedBytes } from '../http-messages/derived-bytes.ts';
-import { checkRows, cutRows, type RowsRange } from './cut-rows.ts';
+import { checkRows, cutRows } from './cut-rows.ts';
 import { createFormatThread, type FormatJob } from './format-thread.ts';
-import { firstRow, type WrittenFormat, writeRows } from './write-rows.ts';
+import { type WrittenFormat, writeRows } from './write-rows.ts';
 
 /** Rows as answered by the pipeline. */
 export type FormattedRows = {
@@ -102,7 +102,7 @@ export function createRowFormatter(): RowFormatter {
     return withRoom(caller, rows, async () => {
       const release = await shorts.take(signal, { caller, joined });
       const job = short.open(format, columns);
-      const written = job.write(body.subarray(firstRow(body)), true).finally(() => {
+      const written = job.write(body.subarray(firstRowAt), true).finally(() => {
         job.end();
         release();
       });
@@ -150,7 +150,7 @@ export function createRowFormatter(): RowFormatter {
 async function findRanges(format: WrittenFormat, body: Buffer, signal: AbortSignal): Promise<RowsRange[]> {
   const turns = takeTurns();
   const ranges: RowsRange[] = [];
-  for (const range of cutRows(body, firstRow(body))) {
+  for (const range of cutRows(body, firstRowAt)) {
     if (format !== 'ndjson') checkRows(body, range);
     ranges.push(range);
     if (turns.isOver()) await turns.next();

@@ -1,4 +1,4 @@
-import { objectEnd } from '../base/json.ts';
+import { findRows } from '../base/rows.ts';
 import type { RowWriter } from './row-writer.ts';
 
 const newline = 0x0a;
@@ -14,9 +14,6 @@ const noBytes = Buffer.alloc(0);
 function toLines(rows: Buffer): Buffer {
   const lines = Buffer.allocUnsafe(rows.length + 1);
   rows.copy(lines);
-  for (let at = 0; at < rows.length; at++) {
-    at = objectEnd(rows, at);
-    lines[at] = newline;
-  }
+  for (const { end } of findRows(rows, 0)) lines[end] = newline;
   return lines;
 }

@@ -1,4 +1,4 @@
-import type { Column } from '../base/rows.ts';
+import { type Column, firstRowAt } from '../base/rows.ts';
 import { cutRows } from './cut-rows.ts';
 import type { RowFormat } from './row-formats.ts';
 import type { RowWriter } from './row-writer.ts';
@@ -30,12 +30,7 @@ export async function writeRows(
   body: Buffer,
 ): Promise<Buffer> {
   const writer = await createRowWriter(format, columns);
-  return Buffer.concat([writer.start(), ...writeRanges(writer, body, firstRow(body)), writer.finish()]);
-}
-
-/** Where the rows of an answer begin. */
-export function firstRow(body: Buffer): number {
-  return body.indexOf('[') + 1;
+  return Buffer.concat([writer.start(), ...writeRanges(writer, body, firstRowAt), writer.finish()]);
 }
 
 /** Writes rows range by range. */

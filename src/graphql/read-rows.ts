@@ -1,7 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import { formatTimestamp } from '../base/format-timestamp.ts';
-import { keptDigits, mayHaveBigInteger, objectEnd, parseExactJson } from '../base/json.ts';
-import type { Column, ColumnType } from '../base/rows.ts';
+import { keptDigits, mayHaveBigInteger, parseExactJson } from '../base/json.ts';
+import { type Column, type ColumnType, findRows, firstRowAt } from '../base/rows.ts';
 import type { Turns } from '../base/turns.ts';
 
 /** One row, by column name. */
@@ -42,8 +42,6 @@ const maxUnslicedBytes = 64 * 1024;
 const maxRowBytes = 1024 * 1024;
 const maxExactRowBytes = 256 * 1024;
 
-const openingBrace = 0x7b;
-
 /**
  * Reads the rows of a REST body `{"result":[…]}`.
  * @throws GatewayError `result_too_large` for a row over the limit
@@ -69,13 +67,9 @@ async function eachRow<Item>(
   read: (body: Buffer, start: number, end: number) => Item,
 ): Promise<readonly Item[]> {
   const rows: Item[] = [];
-  let at = body.indexOf('[') + 1;
-  while (body[at] === openingBrace) {
-    const end = objectEnd(body, at);
-    rows.push(read(body, at, end));
+  for (const { start, end } of findRows(body, firstRowAt)) {
+    rows.push(read(body, start, end));
     while (turns.isOver()) await turns.next();
-    // A comma or the closing bracket follows a row.
-    at = end + 1;
   }
   return rows;
 }

@@ -1,6 +1,5 @@
-import { objectEnd, parseExactJson } from '../base/json.ts';
-
-const comma = 0x2c;
+import { parseExactJson } from '../base/json.ts';
+import { findRows, firstRowAt } from '../base/rows.ts';
 
 /** The first rows of an answer. */
 export type BoundedRows = {
@@ -15,15 +14,13 @@ export type BoundedRows = {
  * @param body `{"result":[…]}`, UTF-8
  */
 export function boundRows(body: Buffer, maxBytes: number): BoundedRows {
-  const start = body.indexOf('[') + 1;
-  const end = body.length - 2;
-  let kept = start;
-  for (let at = start; at < end; ) {
-    const after = objectEnd(body, at);
-    if (after - start > maxBytes) break;
-    kept = after;
-    at = body[after] === comma ? after + 1 : after;
+  let keptEnd = firstRowAt;
+  let isCut = false;
+  for (const { end } of findRows(body, firstRowAt)) {
+    isCut = end - firstRowAt > maxBytes;
+    if (isCut) break;
+    keptEnd = end;
   }
-  const rows = parseExactJson(`[${body.toString('utf8', start, kept)}]`) as unknown[]; // an array, by its brackets
-  return { rows, isCut: kept < end };
+  const rows = parseExactJson(`[${body.toString('utf8', firstRowAt, keptEnd)}]`) as unknown[]; // an array, by its brackets
+  return { rows, isCut };
 }

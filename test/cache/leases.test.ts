@@ -15,7 +15,9 @@ let shared: Store;
 /** Calls of the shared store, by name. */
 let calls: Record<string, number>;
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
+  });
   clock = createStandingClock();
   calls = { claim: 0, extend: 0 };
   const store = createMemoryStore({ maxBytes: 1e6, clock });
