@@ -1,5 +1,5 @@
 const dateAndTime =
-  /^(?<year>\d{4})-(?<month>\d{1,2})-(?<day>\d{1,2})(?:[Tt ](?<hour>\d{1,2}):(?<minute>\d{1,2})(?::(?<second>\d{1,2})(?:\.(?<fraction>\d{1,9}))?)?)?/;
+  /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt ](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?/;
 
 /** A space before the hours is an unencoded `+` of a query string; it can't follow a bare date. */
 const offset = /^(?: ?(?<sign>[+-])| )(?<hours>\d{1,2})(?::?(?<minutes>\d{2}))?$/;
@@ -20,13 +20,20 @@ export const maxTimestamp = 253_402_300_799_999_999n;
  */
 export function parseTimestamp(text: string): bigint | undefined {
   const match = dateAndTime.exec(text);
-  if (!match?.groups) return undefined;
-  const { year, month, day, hour, minute = '0', second = '0', fraction = '' } = match.groups;
-  const zone = parseZone(text.slice(match[0].length), hour !== undefined);
+  if (!match) return undefined;
+  const [whole, year, month, day, hour, minute = 0, second = 0, fraction = ''] = match;
+  const zone = parseZone(text.slice(whole.length), hour !== undefined);
   if (zone === undefined) return undefined;
-  const fields = { year, month, day, hour: hour ?? '0', minute, second };
   try {
-    const local = Temporal.PlainDateTime.from(mapNumbers(fields), { overflow: 'reject' });
+    // Logs are full of timestamps: the constructor takes half as long as `from` with these fields.
+    const local = new Temporal.PlainDateTime(
+      Number(year),
+      Number(month),
+      Number(day),
+      Number(hour ?? 0),
+      Number(minute),
+      Number(second),
+    );
     const millis = BigInt(local.toZonedDateTime(zone).epochMilliseconds);
     const instant = millis * 1000n + BigInt(fraction.padEnd(6, '0').slice(0, 6));
     return instant >= minTimestamp && instant <= maxTimestamp ? instant : undefined;
@@ -45,14 +52,6 @@ function parseZone(text: string, afterTime: boolean): string | undefined {
   const { sign, hours = '', minutes = '00' } = numeric;
   if ((!sign && !afterTime) || Number(hours) > 14 || Number(minutes) > 59) return undefined;
   return `${sign === '-' ? '-' : '+'}${hours.padStart(2, '0')}:${minutes}`;
-}
-
-function mapNumbers<K extends string>(fields: Record<K, string | undefined>): Record<K, number> {
-  // The keys stay as they are; Object.fromEntries only knows them as strings.
-  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, Number(value)])) as Record<
-    K,
-    number
-  >;
 }
 
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

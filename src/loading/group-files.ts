@@ -1,8 +1,12 @@
 import type { Source, SourceField } from '../endpoints/source.ts';
 import { type RowsFile, sourceOf } from './accepted-rows.ts';
 
-/** Maximum bytes of accepted files that are stored between two looks at the time of the turn, and in one transaction. */
-const sliceBytes = 4 * 1024 * 1024;
+/**
+ * Maximum bytes of accepted files that are stored between two looks at the time of the turn, and in one transaction. A transaction and its
+ * CHECKPOINT cost as much as some thousand rows, and a source's share of a slice may be small.
+ */
+const sliceBytes = 16 * 1024 * 1024;
+const transactionBytes = 4 * 1024 * 1024;
 
 /**
  * Maximum columns and fields of the tables that one transaction writes to. DuckDB reserves two blocks of 64 KiB for each until they are in the
@@ -11,20 +15,25 @@ const sliceBytes = 4 * 1024 * 1024;
 const maxFields = 100;
 
 /** Takes files in their order, some at a time, so that a turn without time for all of them does not store the first sources only. */
-export function* sliceFiles(files: readonly RowsFile[], isAlone: boolean): Iterable<RowsFile[]> {
-  let slice: RowsFile[] = [];
-  let bytes = 0;
-  for (const file of files) {
-    slice.push(file);
-    bytes += file.bytes;
-    if (!isAlone && bytes < sliceBytes) continue;
-    yield slice;
-    [slice, bytes] = [[], 0];
-  }
-  if (slice.length > 0) yield slice;
+export function sliceFiles(files: readonly RowsFile[], isAlone: boolean): Iterable<RowsFile[]> {
+  return cutFiles(files, isAlone ? 0 : sliceBytes);
 }
 
-/** Groups files for transactions, source by source, so that each writes to few tables. Files of one source keep their order. */
+/** Cuts files, in their order, after each one with which they have that many bytes. */
+function* cutFiles(files: readonly RowsFile[], maxBytes: number): Iterable<RowsFile[]> {
+  let part: RowsFile[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    part.push(file);
+    bytes += file.bytes;
+    if (bytes < maxBytes) continue;
+    yield part;
+    [part, bytes] = [[], 0];
+  }
+  if (part.length > 0) yield part;
+}
+
+/** Groups files for transactions, source by source, so that each writes few bytes to few tables. Files of one source keep their order. */
 export async function groupFiles(
   folder: string,
   files: readonly RowsFile[],
@@ -49,7 +58,7 @@ export async function groupFiles(
     groups.at(-1)!.push(...own);
     fields += ownFields;
   }
-  return groups;
+  return groups.flatMap(group => [...cutFiles(group, transactionBytes)]);
 }
 
 function countFields(field: SourceField): number {

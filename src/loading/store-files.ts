@@ -48,8 +48,8 @@ class UnknownSourceError extends Error {}
 /** A file was damaged after the current file stored its rows: the spare can only get them by a copy. */
 class OnlyInCurrentError extends Error {}
 
-/** Maximum slices that wait while a CHECKPOINT also joins the pieces in which a table's last rows came: that takes as much memory as all else. */
-const calmSlices = 2;
+/** Maximum bytes of files that wait while a CHECKPOINT also joins the pieces in which a table's last rows came: that takes as much memory as all else. */
+const calmBytes = 8 * 1024 * 1024;
 
 /**
  * Stores files slice by slice until the time is over; always at least the first slice. What a transaction has stored is written into the file
@@ -58,10 +58,10 @@ const calmSlices = 2;
  */
 export async function storeAll(target: Target, files: readonly RowsFile[], endMs: number): Promise<boolean> {
   const { connection } = target;
-  const slices = [...sliceFiles(files, target.isAlone)];
-  await connection.run(`SET max_vacuum_tasks = ${slices.length > calmSlices ? 0 : 1}`);
+  const waitingBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  await connection.run(`SET max_vacuum_tasks = ${waitingBytes > calmBytes ? 0 : 1}`);
   try {
-    for (const slice of slices) {
+    for (const slice of sliceFiles(files, target.isAlone)) {
       for (const group of await groupFiles(target.folder, slice, target.sources)) {
         await storeGroup(target, group);
         await connection.run('CHECKPOINT');

@@ -46,6 +46,14 @@ test('files whose source nobody knows, and torn ones, are in some transaction', 
   expect(groups.flat()).toEqual([...files, torn]);
 });
 
+test('a transaction ends with the file with which it has four megabytes', async () => {
+  const [one, other] = [sourceOf('one', 3), sourceOf('other', 3)];
+  const { folder, files: small } = await acceptFiles([one, other, one, other, one]);
+  const files = small.map((file, n) => ({ ...file, bytes: [3, 1, 2, 1, 1][n]! * 2 ** 20 }));
+  const groups = await groupFiles(folder, files, [one, other]);
+  expect(groups.map(group => group.map(file => files.indexOf(file)))).toEqual([[0, 2], [4, 1, 3]]); // biome-ignore format: groups
+});
+
 test('files are taken in their order, some megabytes at a time, and one by one where one of them breaks the database', () => {
   const file = (megabytes: number, n: number): RowsFile => ({
     name: `${n}`,
@@ -53,7 +61,7 @@ test('files are taken in their order, some megabytes at a time, and one by one w
     acceptedMs: 0,
     sender: '',
   });
-  const files = [1, 2, 1, 9, 1].map(file);
+  const files = [4, 8, 4, 36, 4].map(file);
   const namesOf = (isAlone: boolean) =>
     [...sliceFiles(files, isAlone)].map(slice => slice.map(({ name }) => name).join());
   expect(namesOf(false)).toEqual(['0,1,2', '3', '4']);
