@@ -34,6 +34,7 @@ test.each(attacks.map(attack => [attack.name, attack] as const))(
   async (name, { needsRedis, seconds = 5 }) => {
     const gateway = await folder.start(needsRedis ? { REDIS_URL: redis.url } : {});
     onTestFinished(gateway.stop);
+    const attack = await launchAttack(name, gateway);
     const callers = startPlainCallers(gateway);
     await delay(1000); // code that is not compiled yet, engine processes that are not there yet
     callers.take();
@@ -43,7 +44,7 @@ test.each(attacks.map(attack => [attack.name, attack] as const))(
 
     await forgetPeak(gateway.pid);
     const enginePeak = watchEngines(gateway.pid);
-    const attack = await launchAttack(name, gateway);
+    await attack.begin();
     await delay(seconds * 1000);
     const counts = await attack.stop();
     const attacked = callers.take();

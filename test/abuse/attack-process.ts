@@ -3,8 +3,8 @@ import { attacks, attackToken } from './attacks.ts';
 import { createTarget, type OutcomeCounts } from './target.ts';
 
 /**
- * The attacker, in a process of its own: `attack-process.ts <name> <origin> <tokens by scope, as JSON>`. It goes on until it is killed, and prints its
- * counts as a line of JSON when it begins and whenever a line comes in.
+ * The attacker, in a process of its own: `attack-process.ts <name> <origin> <tokens by scope, as JSON>`. It prints its counts as a line of JSON when it
+ * is ready and whenever a line comes in; with the first of these it begins, and goes on until it is killed.
  */
 
 const [name, origin = '', tokens = '{}'] = process.argv.slice(2);
@@ -25,6 +25,9 @@ async function sender({ send }: NonNullable<typeof attack>): Promise<never> {
 }
 
 const say = () => process.stdout.write(`${JSON.stringify(counts)}\n`);
+attack.prepare?.();
 say();
-for (let n = 0; n < (attack.senders ?? 8); n++) void sender(attack);
+process.stdin.once('data', () => {
+  for (let n = 0; n < (attack.senders ?? 8); n++) void sender(attack);
+});
 process.stdin.on('data', say);

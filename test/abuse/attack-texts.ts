@@ -1,3 +1,22 @@
+import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+
+/** Makes a value when it is first needed. */
+function lazy<Value>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => (made ??= make());
+}
+
+const spaces = () => Buffer.alloc(200_000_000, ' ');
+
+/** Bodies of 200 MB that are small on the wire. */
+export const bombs = {
+  gzip: lazy(() => gzipSync(spaces())),
+  zstd: lazy(() => zstdCompressSync(spaces())),
+  deflate: lazy(() => deflateSync(spaces())),
+  /** A frame with a window of 128 MB. */
+  window: lazy(() => zstdCompressSync(spaces(), { params: { 101: 27 } })), // ZSTD_c_windowLog
+};
+
 /** The item whose turn it is. */
 export function at<Item>(items: readonly Item[], n: number): Item {
   return items[n % items.length]!;

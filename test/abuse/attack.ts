@@ -14,6 +14,8 @@ export type Attack = {
   readonly needsRedis?: true;
   /** The scope of the attacker's token. Default: it has none. */
   readonly scope?: AttackScope;
+  /** Makes what takes seconds to make, before the attack begins. Default: nothing does. */
+  readonly prepare?: () => unknown;
   /** Sends one thing; called again as soon as it ends, until the time is over. `n` counts the calls of all senders. */
   send(target: Target, n: number): Promise<unknown>;
 };

@@ -5,20 +5,21 @@ import { endWithProcess } from '../support/end-with-process.ts';
 import type { AbusedGateway } from './abused-gateway.ts';
 import type { OutcomeCounts } from './target.ts';
 
-/** An attack that goes on. */
-export type RunningAttack = {
+/** An attack that is ready. */
+export type ReadyAttack = {
+  begin(): Promise<void>;
   /** Kills the attacker in the middle of what it does. @returns how its requests had ended until then */
   stop(): Promise<OutcomeCounts>;
 };
 
 /**
- * Starts an attack of the table by its name; resolves when it begins. It yields the processors to the gateway and its engines: a real
+ * Starts the process of an attack of the table by its name; resolves when it is ready. It yields the processors to the gateway and its engines: a real
  * attacker has a machine of its own.
  */
 export async function launchAttack(
   name: string,
   { origin, tokens }: Pick<AbusedGateway, 'origin' | 'tokens'>,
-): Promise<RunningAttack> {
+): Promise<ReadyAttack> {
   const args = ['test/abuse/attack-process.ts', name, origin, JSON.stringify(tokens)];
   const child = spawn('nice', ['-n', '15', 'node', ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   endWithProcess(child);
@@ -28,11 +29,17 @@ export async function launchAttack(
     if (typeof line === 'string') return JSON.parse(line);
     throw new Error(`The attacker ended with ${line}`);
   };
+  const ask = () => {
+    child.stdin.write('\n');
+    return nextCounts();
+  };
   await nextCounts();
   return {
+    async begin() {
+      await ask();
+    },
     async stop() {
-      child.stdin.write('\n');
-      const counts = await nextCounts();
+      const counts = await ask();
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;

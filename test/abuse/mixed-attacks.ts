@@ -1,7 +1,6 @@
-import { gzipSync } from 'node:zlib';
 import { growingTexts, textOfLength } from '../googlesql/growing-texts.ts';
 import type { Attack } from './attack.ts';
-import { at, bulk, endless, list } from './attack-texts.ts';
+import { at, bombs, bulk, endless, list } from './attack-texts.ts';
 import { agentHeaders, callTool, type Target, tokenLines } from './target.ts';
 
 /** What is left in the middle, what is rare, and several kinds at once. */
@@ -17,7 +16,7 @@ export const mixedAttacks: readonly Attack[] = [
   { name: 'explanations left at any moment', senders: 64, seconds: 8, scope: 'explain', send: (to, n) => to.send(`${logs}?explain=true`, { method: 'POST', headers: json, body: JSON.stringify({ project: 'x', sql: textOfLength(at(grown, n), 20_000) }), leaveMs: 1 + (n % 300) }) },
   { name: 'bodies that no route reads', senders: 64, seconds: 8, send: (to, n) => to.send(at(['/livez', '/metrics', '/openapi.json', '/', '/assets/none.js', '/api/logs?source_name=postgres.logs', '/api/sources/postgres.logs/rows', '/admin/invalidate', '/none', `${logs}?project=x`], n), { method: at(['GET', 'POST', 'DELETE'], Math.floor(n / 10)), headers: json, body: at([million, million.subarray(0, 40_000)], n >> 1) }) },
   { name: 'slow bodies on every route', senders: 600, seconds: 18, send: (to, n) => to.socket(`POST ${at(['/graphql', '/mcp', '/api/endpoints/logs.all/check', '/livez', '/api/logs?source_name=postgres.logs', logs], n)} HTTP/1.1\r\n${tokenLines(to.token)}Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: 900000\r\n\r\n{"query":"`, { drip: 'x'.repeat(900), everyMs: 200, holdMs: 60_000 }) },
-  { name: 'compressed bodies where none is taken', senders: 32, seconds: 6, send: (to, n) => to.send(at([logs, '/graphql', '/mcp', '/api/endpoints/logs.all/check'], n), { method: 'POST', headers: { ...agentHeaders, 'content-encoding': at(['gzip', 'zstd', 'br', 'gzip, gzip'], n >> 2) }, body: bomb }) },
+  { name: 'compressed bodies where none is taken', senders: 32, seconds: 6, prepare: bombs.gzip, send: (to, n) => to.send(at([logs, '/graphql', '/mcp', '/api/endpoints/logs.all/check'], n), { method: 'POST', headers: { ...agentHeaders, 'content-encoding': at(['gzip', 'zstd', 'br', 'gzip, gzip'], n >> 2) }, body: bombs.gzip() }) },
   { name: 'long documents in a GET', senders: 64, seconds: 8, send: (to, n) => to.send(`/graphql?query=${encodeURIComponent(`{ ${list(900, i => `a${n}x${i}: __typename`, ' ')} }`)}&variables=${encodeURIComponent(`{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`)}`) },
   { name: 'the whole schema in other words each time', senders: 64, seconds: 8, send: (to, n) => to.graphql({ query: `query q${n} { __schema { queryType { name } types { ...t } directives { name locations args { name } } } } fragment t on __Type { kind name description fields(includeDeprecated: true) { name description args { name type { name } } type { kind name ofType { name } } } inputFields { name } enumValues { name } }` }) },
   { name: 'short documents that ask for as much of the schema as they may', senders: 32, seconds: 8, send: to => to.graphql({ query: `{${list(95, i => `s${i}:__schema{...t}`, ' ')}}fragment t on __Schema{types{name kind fields{name isDeprecated type{name kind}args{name type{name kind}}}}}` }) },
@@ -53,7 +52,6 @@ const ndjson = { 'content-type': 'application/x-ndjson' };
 const redacted = { headers: { 'lf-endpoint-redact-pii': 'true' } };
 const grown = Object.values(growingTexts);
 const million = Buffer.alloc(1_000_000, ' ');
-const bomb = gzipSync(Buffer.alloc(200_000_000, ' '));
 const subsets = [
   'edge_logs',
   'postgres_logs',

@@ -108,6 +108,7 @@ async function happen(): Promise<string> {
 
 async function attackFor(name: string, seconds: number): Promise<void> {
   const attack = await launchAttack(name, gateway);
+  await attack.begin();
   await delay(seconds * 1000);
   await attack.stop();
 }
