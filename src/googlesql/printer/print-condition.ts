@@ -1,12 +1,12 @@
 import { isNested } from '../functions/nested-comparison.ts';
-import type { BoundExpression, BoundFrom, BoundQuery } from '../tree/bound-tree.ts';
+import type { BoundExpression, BoundFrom, BoundQuery, BoundSelect } from '../tree/bound-tree.ts';
 import { impliedPresence } from '../tree/implied-presence.ts';
 import { isRepeatable } from '../tree/let-in.ts';
 import { mayFailItself } from '../tree/may-fail.ts';
 import { plainStorage, sameStorage } from '../tree/storage.ts';
 import { sameType } from '../tree/types.ts';
 import { holdsAggregate } from '../tree/walk-bound-tree.ts';
-import { holdsQuery } from './print-let.ts';
+import { holdsField, holdsQuery } from './print-let.ts';
 import { isPresent } from './print-storage.ts';
 import { aliasesIn, columnKey, type Printer } from './printer.ts';
 
@@ -24,6 +24,41 @@ export function printConjuncts(printer: Printer, condition: BoundExpression): st
       printer.expression(asCondition(printer, part), part)
     );
   });
+}
+
+/**
+ * Prints the conditions on the rows of a FROM clause, those of WHERE among them. Conditions on the records of a subset's rows become one that
+ * DuckDB does not push into the scan, where it evaluates each by itself and without what it knows of the column, at three times the cost. What it
+ * pushes reads one column, so a test of another one is added that is never true (decision 178).
+ * @param filters of the FROM clause
+ */
+export function printFilters(
+  printer: Printer,
+  { from, where }: Pick<BoundSelect, 'from' | 'where'>,
+  filters: readonly string[],
+): string[] {
+  const parts = where ? conjunctsOf(where) : [];
+  const tests = where ? printConjuncts(printer, where) : [];
+  const beside = from && columnBeside(printer, from);
+  if (beside === undefined) return [...filters, ...tests];
+  const ofRecords = [...filters, ...tests.filter((_, at) => isRecordTest(parts[at]!))];
+  const others = tests.filter((_, at) => !isRecordTest(parts[at]!));
+  if (ofRecords.length === 0) return others;
+  return [`((${ofRecords.join(' and ')}) or ${beside} is distinct from ${beside})`, ...others];
+}
+
+/** Whether a condition reads fields of a record, and can stand within another one: it neither fails nor holds a query, which would become a slower join. */
+const isRecordTest = (condition: BoundExpression): boolean =>
+  holdsField(condition) && !mayFailItself(condition) && !holdsQuery(condition);
+
+/** A column of scalars that a subset takes from its table as it is, if the FROM clause reads one subset with the records of its rows. */
+function columnBeside(printer: Printer, from: BoundFrom): string | undefined {
+  if (from.kind === 'unnest') return from.input && !from.on ? columnBeside(printer, from.input) : undefined;
+  if (from.kind !== 'subset') return undefined;
+  const { body } = from.subset.query;
+  if (body.kind !== 'select') return undefined;
+  const index = body.items.findIndex(item => item.kind === 'column' && !isNested(item.type));
+  return printer.references.get(columnKey(from.relation, index));
 }
 
 /** The terms of AND. */

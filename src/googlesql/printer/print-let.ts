@@ -107,8 +107,15 @@ function needsName(printer: Printer, value: BoundExpression): boolean {
 /** Whether a query or an aggregate is in a value, or in what it names. */
 export const holdsQuery = (value: BoundExpression): boolean => contentOf(value).holdsQuery;
 
+/** Whether a value reads a field of a record. */
+export const holdsField = (value: BoundExpression): boolean => contentOf(value).holdsField;
+
 /** `columns`: the key of one column of each relation, for its columns all belong to one query. */
-type Content = { readonly holdsQuery: boolean; readonly columns: ReadonlyMap<number, string> };
+type Content = {
+  readonly holdsQuery: boolean;
+  readonly holdsField: boolean;
+  readonly columns: ReadonlyMap<number, string>;
+};
 
 const known = new WeakMap<BoundExpression, Content>();
 
@@ -123,12 +130,14 @@ function contentOfParts(value: BoundExpression): Content {
   if (value.kind === 'column')
     return {
       holdsQuery: false,
+      holdsField: false,
       columns: new Map([[value.relation, columnKey(value.relation, value.index)]]),
     };
   const parts = (value.kind === 'named' ? [value.value] : childrenOf(value)).map(contentOf);
   const holdsQuery =
     ['aggregate', 'subquery', 'inQuery'].includes(value.kind) || parts.some(part => part.holdsQuery);
-  return { holdsQuery, columns: parts.map(part => part.columns).reduce(together, none) };
+  const holdsField = value.kind === 'field' || parts.some(part => part.holdsField);
+  return { holdsQuery, holdsField, columns: parts.map(part => part.columns).reduce(together, none) };
 }
 
 const none: ReadonlyMap<number, string> = new Map();

@@ -22,7 +22,7 @@ import {
   holdsSubquery,
   isConstant,
 } from '../tree/walk-bound-tree.ts';
-import { asCondition, conjunctsOf, printConjuncts } from './print-condition.ts';
+import { asCondition, conjunctsOf, printFilters } from './print-condition.ts';
 import { closedFrom, type PrintedFrom, printFrom } from './print-from.ts';
 import { amongFirst, printOrderTerm } from './print-order.ts';
 import { convertStorage } from './print-storage.ts';
@@ -171,20 +171,20 @@ function printSelect(
   // Printed before FROM, which changes the texts of its columns.
   const firstTimes = first && printer.query(printer, first.query, { keepsOrder: false });
   const scan = select.from && printSelectFrom(printer, select, select.from);
-  const where = select.where ? printConjuncts(printer, select.where) : [];
+  const filters = printFilters(printer, select, scan?.filters ?? []);
   if (first) {
     const [operator, last] = first.descending ? ['>=', 'min'] : ['<=', 'max'];
-    where.push(
+    filters.push(
       `${printer.expression(printer, first.column)} ${operator} (select ${last}(c0) from (${firstTimes}))`,
     );
   }
-  const rows = scan && { ...scan, filters: [...scan.filters, ...where] };
+  const rows = scan && { ...scan, filters };
   const order = (query?.orderBy ?? []).flatMap(({ by }) => (typeof by === 'number' ? [] : [by]));
   const added = outerColumnsOfWindows(printer, select, order);
   for (const { key } of added) moved.set(key, printer.references.get(key)!);
   const wider = rows && added.length > 0 ? closedFrom(printer, rows, added) : rows;
   const source = wider && withGroupedValues(printer, select, wider, order);
-  const conditions = source?.filters ?? where;
+  const conditions = source?.filters ?? filters;
   const own: OwnRow = {};
   const inside: Printer = { ...printer, own };
   const print = (expression: BoundExpression) =>
