@@ -4,7 +4,7 @@ import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
 import { openSampleFolder, type SampleFolder } from './abused-gateway.ts';
 import { attacks } from './attacks.ts';
 import { launchAttack } from './launch-attack.ts';
-import { type PlainRequest, startPlainCallers } from './plain-callers.ts';
+import { type PlainRequest, startPlainCallers, untilWarm } from './plain-callers.ts';
 import { forgetPeak, type Holdings, peakMb, readHoldings } from './process-tree.ts';
 import { timesOf } from './statistics.ts';
 import type { OutcomeCounts } from './target.ts';
@@ -36,8 +36,7 @@ test.each(attacks.map(attack => [attack.name, attack] as const))(
     onTestFinished(gateway.stop);
     const attack = await launchAttack(name, gateway);
     const callers = startPlainCallers(gateway);
-    await delay(1000); // code that is not compiled yet, engine processes that are not there yet
-    callers.take();
+    await untilWarm(callers);
     await delay(aloneMs);
     const alone = callers.take();
     const before = await readHoldings(gateway.pid);

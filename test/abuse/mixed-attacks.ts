@@ -44,6 +44,8 @@ export const sharedWriteAttacks: readonly Attack[] = ([
   { name: 'events: many rows of the project that all read', senders: 16, seconds: 12, send: (to, n) => events(to, Array.from({ length: 400 }, (_, i) => ({ event_message: `GET | 200 | ${n}`, project: to.project, timestamp: Date.now() * 1000 - i, metadata: { request: { url: `https://${to.project}.supabase.co/rest/v1/x?${'y'.repeat(200)}`, path: '/rest/v1/x', method: 'GET' }, response: { status_code: 200 } } }))) },
   { name: 'rows: into every source at once', senders: 16, seconds: 10, send: (to, n) => to.send(`/api/sources/${at(sources, n)}/rows`, { method: 'POST', headers: ndjson, body: list(2000, i => `{"id":"r${n}x${i}","event_message":"hello ${'x'.repeat(200)}","timestamp":"2026-0${1 + (n % 9)}-1${i % 10}T00:00:00Z"}`, '\n') }) },
   { name: 'rows: left in the middle', senders: 32, seconds: 8, send: (to, n) => to.send('/api/sources/cloudflare.logs.prod/rows', { method: 'POST', headers: ndjson, body: manyRows, leaveMs: 5 + ((n * 37) % 500) }) },
+  // Last: what it brings takes minutes to be stored, and until then senders of others are refused.
+  { name: 'events: names of a MB', senders: 16, seconds: 8, send: (to, n) => events(to, Array.from({ length: 15 }, (_, i) => ({ event_message: 'x', [`${'k'.repeat(999_000)}${n}x${i}`]: 1 }))) },
 ] satisfies Attack[]).map(attack => ({ ...attack, scope: 'write' as const })); // biome-ignore format: a table
 
 const logs = '/api/endpoints/query/logs.all';

@@ -58,6 +58,7 @@ const plainKinds = {
 } satisfies Record<string, (gateway: FleetGateway) => Promise<FleetAnswer>>;
 
 export type PlainKind = keyof typeof plainKinds;
+const kinds = Object.keys(plainKinds) as PlainKind[]; // its own keys
 
 function counts(interval: string, pattern: string): string {
   return `{ usageApiCounts(interval: ${interval}, project: "${pattern}") { timestamp totalRestRequests } }`;
@@ -82,7 +83,6 @@ export function startPlainCallers(
       await delay(Math.max(0, paceMs - ms));
     }
   };
-  const kinds = Object.keys(plainKinds) as PlainKind[]; // its own keys
   const callers = Array.from({ length: each }, () => kinds.map(caller)).flat();
   return {
     take() {
@@ -95,6 +95,15 @@ export function startPlainCallers(
       await Promise.all(callers);
     },
   };
+}
+
+/** Waits until callers have had three answers of every kind: code is compiled by then, and engine processes and threads are there. */
+export async function untilWarm(callers: Pick<PlainCallers, 'take'>): Promise<void> {
+  const left = new Map(kinds.map(kind => [kind, 3]));
+  while (left.values().some(count => count > 0)) {
+    await delay(50);
+    for (const { kind } of callers.take()) left.set(kind, left.get(kind)! - 1);
+  }
 }
 
 function failureOf({ status, text, headers }: FleetAnswer): string | undefined {
