@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tokens } from '../auth/tokens.ts';
@@ -7,7 +6,7 @@ import { batchQueries } from '../batch/batch-queries.ts';
 import { type RunQuery, type RunStatement, runSingly } from '../batch/run-queries.ts';
 import { createCache } from '../cache/cache.ts';
 import { createSingleFlight } from '../cache/single-flight.ts';
-import { dataFolderMode } from '../duckdb/data-folder/folder-format.ts';
+import { makeDataFolder } from '../duckdb/data-folder/folder-format.ts';
 import { claimFolderId } from '../duckdb/data-folder/folder-id.ts';
 import { checkDefinition } from '../endpoints/check-definition.ts';
 import type { EndpointDefinition } from '../endpoints/definition.ts';
@@ -206,7 +205,7 @@ type CoreDeps = Pick<GatewayDeps, 'clock' | 'emit' | 'engine'> & {
 
 /** Opens the parts that gateways and workers have in common. */
 async function openCore(config: Config, { clock, emit, emitOfEngine = emit, engine: given }: CoreDeps) {
-  await mkdir(config.DATA_DIR, { recursive: true, mode: dataFolderMode });
+  await makeDataFolder(config.DATA_DIR);
   const engine = guardEngine(await openServingEngine(config, { clock, emit: emitOfEngine, engine: given }), {
     clock,
     emit,

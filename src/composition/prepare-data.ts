@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { issuedIn } from '../auth/token-record.ts';
 import type { Clock } from '../base/clock.ts';
 import { replaceFile } from '../base/replace-file.ts';
 import { withFileLock } from '../base/with-file-lock.ts';
 import { DatabaseBusyError } from '../duckdb/data-folder/database-busy-error.ts';
-import { claimFolder, dataFolderMode } from '../duckdb/data-folder/folder-format.ts';
+import { claimFolder, makeDataFolder } from '../duckdb/data-folder/folder-format.ts';
 import { type DamagedFile, repairReplicas } from '../duckdb/data-folder/repair-replicas.ts';
 import { readCurrent } from '../duckdb/replicas.ts';
 import { readLearned } from '../loading/events/learned-fields.ts';
@@ -34,7 +34,7 @@ export async function prepareData(
   config: Config,
   { clock, emit, onProgress }: PrepareDeps,
 ): Promise<{ accessToken: string | undefined; isOwnToken: boolean; sampleProject: string }> {
-  await mkdir(config.DATA_DIR, { recursive: true, mode: dataFolderMode });
+  await makeDataFolder(config.DATA_DIR);
   if (config.ENGINE === 'duckdb') {
     await claimFolder(databasePath(config));
     for (const { file, keptAs } of await repairFolder(databasePath(config), clock.now())) {

@@ -1,11 +1,10 @@
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { Source } from '../endpoints/source.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
 import type { CatalogColumn, CatalogTable } from '../googlesql/tree/types.ts';
 import { DatabaseBusyError } from './data-folder/database-busy-error.ts';
-import { dataFolderMode } from './data-folder/folder-format.ts';
+import { makeDataFolder } from './data-folder/folder-format.ts';
 import { convertLayout, extendLayout, firstLayout, storedType, storedTypeSql } from './layout.ts';
 
 /** An open database file and one connection to it. */
@@ -33,7 +32,7 @@ export async function openForWriting(
   sources: readonly Source[],
   { memoryMb = 2048, onChanged }: WritingOptions = {},
 ): Promise<Database> {
-  await mkdir(dirname(path), { recursive: true, mode: dataFolderMode });
+  await makeDataFolder(dirname(path));
   let instance: DuckDBInstance;
   try {
     instance = await DuckDBInstance.create(path, { default_block_size: String(blockBytes) });

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ignoreMissing } from '../base/missing-file.ts';
 import { syncDirectory } from '../base/replace-file.ts';
-import { dataFolderMode } from '../duckdb/data-folder/folder-format.ts';
+import { makeDataFolder } from '../duckdb/data-folder/folder-format.ts';
 import { splitLines } from '../duckdb/split-lines.ts';
 
 /**
@@ -132,7 +132,7 @@ export type RowsFileWriter = {
  * @param sender the `senderMark` of the sender. Default: none
  */
 export async function writeRowsFile(folder: string, sender = ''): Promise<RowsFileWriter> {
-  await mkdir(folder, { recursive: true, mode: dataFolderMode });
+  await makeDataFolder(folder);
   const name = `${String(Date.now()).padStart(15, '0')}-${randomUUID()}${sender && `-${sender}`}`;
   const unfinished = join(folder, `${name}.part`);
   const handle = await open(unfinished, 'wx', 0o600);

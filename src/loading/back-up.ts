@@ -1,9 +1,9 @@
-import { constants, copyFile, cp, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { constants, copyFile, cp, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { exists } from '../base/missing-file.ts';
 import { syncDirectory, syncFile } from '../base/replace-file.ts';
 import { SetupError } from '../base/setup-error.ts';
-import { checkFolderFormat, dataFolderMode, formatFile } from '../duckdb/data-folder/folder-format.ts';
+import { checkFolderFormat, formatFile, makeDataFolder } from '../duckdb/data-folder/folder-format.ts';
 import { folderIdFile } from '../duckdb/data-folder/folder-id.ts';
 import { pointerOf, readCurrent, replicasOf } from '../duckdb/replicas.ts';
 import { listRowsFiles, rowsFolderOf } from './accepted-rows.ts';
@@ -25,7 +25,7 @@ export async function backUp(databasePath: string, folder: string): Promise<void
   if (await exists(target)) throw notMade(`${target} exists already`, 'name a folder that does not');
   const unfinished = `${target}.part`;
   await rm(unfinished, { recursive: true, force: true });
-  await mkdir(join(unfinished, 'rows'), { recursive: true, mode: dataFolderMode });
+  await makeDataFolder(join(unfinished, 'rows'));
   try {
     await withTurn(databasePath, async () => {
       const { path } = readCurrent(databasePath);
@@ -68,7 +68,7 @@ export async function restore(databasePath: string, from: string): Promise<void>
     if (!(await exists(file))) continue;
     throw notRestored(`There is a database in ${folder}`, `move ${file} away, or choose another DATA_DIR`);
   }
-  await mkdir(folder, { recursive: true, mode: dataFolderMode });
+  await makeDataFolder(folder);
   // The database last: with it the folder counts as complete.
   for (const name of await readdir(from)) {
     if (name !== databaseName) await cp(join(from, name), join(folder, name), { recursive: true });

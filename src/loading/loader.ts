@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,6 +9,7 @@ import { childEnvironment } from '../base/child-environment.ts';
 import { GatewayError } from '../base/errors.ts';
 import { lowerPriority } from '../base/lower-priority.ts';
 import { createPermits } from '../base/turns.ts';
+import { makeDataFolder } from '../duckdb/data-folder/folder-format.ts';
 import {
   readNewSourceTexts,
   readSourceFolder,
@@ -99,7 +100,7 @@ export function createLoader(options: LoaderOptions): Loader {
     const sender = senderMark(place.caller);
     const path = join(folder, `${randomUUID()}.raw`);
     try {
-      await mkdir(folder, { recursive: true });
+      await makeDataFolder(folder);
       await checkWaiting(sender);
       await receive(body, path, place);
       const release = await takeTurn(place.caller);

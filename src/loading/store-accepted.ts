@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { syncDirectory } from '../base/replace-file.ts';
 import type { Source } from '../endpoints/source.ts';
 import { quoteText } from '../googlesql/tree/quote-text.ts';
 import { extendSample, readSample, type Sample } from '../sample/write-sample.ts';
@@ -113,6 +114,8 @@ export async function storeAccepted(options: StoreOptions): Promise<boolean> {
     const { inBoth, loaded, isBehind } = await memory.compare(files);
     if (isBehind) return {};
     for (const name of inBoth) await rm(join(folder, name), { force: true });
+    // A file that came back after a loss of power, when both files of the database have forgotten its name, would be stored again.
+    if (inBoth.length > 0) await syncDirectory(folder);
     if (!loaded && !isSampled && !isMoved && !isNewLayout && expired.length === 0) return {};
     return { loaded: [...new Set([...(loaded ?? []), ...expired])] };
   });

@@ -1,8 +1,9 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { messageOf } from '../base/errors.ts';
 import { damagedPlace } from '../duckdb/data-folder/damaged-block.ts';
+import { makeDataFolder } from '../duckdb/data-folder/folder-format.ts';
 import { findRefused, storeRows } from '../duckdb/store-rows.ts';
 import type { Source } from '../endpoints/source.ts';
 import { quoteName, quoteText } from '../googlesql/tree/quote-text.ts';
@@ -122,7 +123,7 @@ const isLackOfRoom = (message: string) =>
   );
 
 async function setAside({ folder, emit }: Target, name: string, message: string): Promise<void> {
-  await mkdir(join(folder, 'failed'), { recursive: true });
+  await makeDataFolder(join(folder, 'failed'));
   await rename(join(folder, name), join(folder, 'failed', name));
   emit({ type: 'rows.failed', file: name, message });
 }

@@ -1,11 +1,11 @@
-import { copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { copyFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { fileBytes } from '../base/missing-file.ts';
 import { withFileLock } from '../base/with-file-lock.ts';
 import { DatabaseBusyError } from '../duckdb/data-folder/database-busy-error.ts';
-import { checkFolderFormat } from '../duckdb/data-folder/folder-format.ts';
+import { checkFolderFormat, makeDataFolder } from '../duckdb/data-folder/folder-format.ts';
 import { isHeldElsewhere, openForWriting } from '../duckdb/database.ts';
 import { type Current, publish, readCurrent, spareOf } from '../duckdb/replicas.ts';
 import type { Source } from '../endpoints/source.ts';
@@ -204,7 +204,7 @@ export function withTurn(databasePath: string, act: () => Promise<void>): Promis
 async function whileLocked(databasePath: string, act: () => Promise<void>): Promise<void> {
   checkFolderFormat(databasePath);
   const folder = rowsFolderOf(databasePath);
-  await mkdir(folder, { recursive: true });
+  await makeDataFolder(folder);
   const lock = join(folder, 'writer.duckdb');
   const giveUpMs = performance.now() + turnMs;
   for (;;) {

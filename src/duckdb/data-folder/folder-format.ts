@@ -1,10 +1,21 @@
-import { dirname, join } from 'node:path';
-import { readIfThere } from '../../base/missing-file.ts';
-import { replaceFile } from '../../base/replace-file.ts';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { exists, readIfThere } from '../../base/missing-file.ts';
+import { replaceFile, syncDirectory } from '../../base/replace-file.ts';
 import { SetupError } from '../../base/setup-error.ts';
 
 /** Mode of newly made folders with rows: other users of the machine may not read them. DuckDB's files have the mode that the umask leaves. */
-export const dataFolderMode = 0o700;
+const dataFolderMode = 0o700;
+
+/** Makes a folder with rows if it is missing, and those above it. Their names are on the disk when this resolves: flushing what is in a folder does not flush its own name. */
+export async function makeDataFolder(folder: string): Promise<void> {
+  if (await exists(folder)) return;
+  const first = await mkdir(folder, { recursive: true, mode: dataFolderMode });
+  if (first === undefined) return;
+  for (let made = resolve(folder); made.length >= resolve(first).length; made = dirname(made)) {
+    await syncDirectory(dirname(made));
+  }
+}
 
 /**
  * Version of the data folder's layout: which files there are, and what they contain besides rows. It increases when older programs can no
