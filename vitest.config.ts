@@ -63,7 +63,7 @@ export const suite = {
       'test/support/compile-cache.ts',
       'test/support/seed-properties.ts',
       'test/support/print-drawn-settings.ts',
-      'test/support/extend-wait-for.ts',
+      'test/support/pace-waiting.ts',
     ],
     pool: 'forks' as const,
     // Long enough for a machine that is ten times slower: what holds is seen at once, and no test means them as a claim about speed.

@@ -169,8 +169,8 @@ const isValid = (project: string) => {
 };
 
 test.each([
-  { name: 'DuckDB', numRuns: 40, leastRows: 600 },
-  { name: 'BigQuery', numRuns: 15, leastRows: 200 },
+  { name: 'DuckDB', numRuns: 16, leastRows: 240 },
+  { name: 'BigQuery', numRuns: 6, leastRows: 80 },
 ] as const)(
   'contract 7.3: a batch on $name gives each project the rows of its single run, to the byte',
   async options => {

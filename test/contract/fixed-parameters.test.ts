@@ -349,7 +349,7 @@ test('contract 8.8: whatever is asked, by whichever way, no row of another proje
         expect(Number(count)).toBeLessThanOrEqual(ourRows);
       }
     }),
-    { numRuns: 250 },
+    { numRuns: 120 },
   );
   expect(Math.min(answered, refused)).toBeGreaterThan(10);
 });

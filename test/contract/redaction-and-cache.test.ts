@@ -72,6 +72,6 @@ test('contract 5.4: redacted and unredacted callers never see each other’s for
         expect(text).not.toContain(`${project === 'ours' ? 'theirs' : 'ours'} from`);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });

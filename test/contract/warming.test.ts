@@ -70,9 +70,8 @@ describe('contract 6.1, in the gateway itself', () => {
     const { refreshed } = (await state(own)).totals;
     const before = await engineRuns(own);
     own.clock.advance(301_000);
-    await vi.waitFor(
-      async () => expect((await state(own)).totals.refreshed - refreshed).toBeGreaterThanOrEqual(3000),
-      { interval: 100 },
+    await vi.waitFor(async () =>
+      expect((await state(own)).totals.refreshed - refreshed).toBeGreaterThanOrEqual(3000),
     );
     expect((await engineRuns(own)) - before).toBe(3);
     const { headers } = await own.get(

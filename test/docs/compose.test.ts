@@ -78,7 +78,7 @@ test('the command line of Redis locks it, and its health check has the key', asy
   expect(kind).toBe('CMD-SHELL');
   const look = (environment: NodeJS.ProcessEnv) =>
     run('sh', ['-c', check.replace('redis-cli', `redis-cli -p ${port}`)], { env: environment });
-  await vi.waitFor(() => look(env), { interval: 50 });
+  await vi.waitFor(() => look(env));
   await expect(look({ ...env, REDISCLI_AUTH: '' })).rejects.toMatchObject({ code: 1 });
 });
 

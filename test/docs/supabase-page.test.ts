@@ -86,7 +86,7 @@ test('docs/supabase.md leads an operator from the override to the old logs', asy
   const [send = '', ask = ''] = curls.replaceAll(':4000', `:${port}`).split(/\n(?=curl)/);
   const answer = async (command: string) => JSON.parse((await run('sh', ['-c', command], { env })).stdout);
   expect(await answer(send)).toEqual(JSON.parse(taken));
-  await expect.poll(() => answer(ask), { interval: 200 }).toEqual(JSON.parse(found));
+  await expect.poll(() => answer(ask)).toEqual(JSON.parse(found));
 
   const old =
     'id,body,event_message,timestamp\nb1,"{""metadata"":{""host"":""db""}}",help,2026-01-15 10:00:00\n';
@@ -97,7 +97,7 @@ test('docs/supabase.md leads an operator from the override to the old logs', asy
   const inFolders = { ...env, SQL_DIR: join(root, 'sql'), SOURCES_DIR: join(root, 'schema/sources') };
   const { stdout } = await run('sh', ['-c', command], { env: inFolders, cwd: directory });
   expect(stdout).toContain('1 rows imported into postgres.logs, 0 left out');
-  await expect.poll(() => answer(ask), { interval: 200 }).toEqual({ result: [{ n: 2 }] });
+  await expect.poll(() => answer(ask)).toEqual({ result: [{ n: 2 }] });
 
   // A backup and the way back, without what Docker does for them.
   const data = join(directory, 'data');

@@ -60,11 +60,10 @@ const restartRedis = async () => {
   redis = await startRedisServer({ port: redis.port });
 };
 
-const waiting = { interval: 50 };
 const haveChanged = (changes: RegExp) =>
   vi.waitFor(() => {
     for (const gateway of gateways) expect(changesOf(gateway)).toMatch(changes);
-  }, waiting);
+  });
 const isUsedAgain = () =>
   vi.waitFor(async () => {
     for (const gateway of gateways) {
@@ -74,7 +73,7 @@ const isUsedAgain = () =>
     const states = [];
     for (const gateway of gateways) states.push((await gateway.get(path)).headers['x-cache']);
     expect(states).toEqual(['MISS', 'HIT']);
-  }, waiting);
+  });
 
 // How much later is measured in test/chaos, where nothing else runs.
 describe('contract 5.13, 5.15: requests succeed', () => {
@@ -98,7 +97,7 @@ describe('contract 5.13, 5.15: requests succeed', () => {
       process.kill(redis.pid, signal);
       const isKnown = async () =>
         expect(JSON.parse((await gateways[0]!.get('/health')).text)).toEqual({ status: 'ok', cache: 'down' });
-      await vi.waitFor(isKnown, waiting);
+      await vi.waitFor(isKnown);
       if (signal === 'SIGSTOP') process.kill(redis.pid, 'SIGCONT');
       else await restartRedis();
       await isUsedAgain();
@@ -117,7 +116,7 @@ describe('contract 5.13, 5.15: requests succeed', () => {
       expect(gateways[0]!.logged('store.refusing')).toEqual(['store.refusing']);
       expect(JSON.parse((await gateways[0]!.get('/health')).text).cache).toBe('up');
       expect((await gateways[1]!.get(stored)).headers['x-cache']).toBe('HIT');
-    }, waiting);
+    });
     await redis.command('CONFIG SET maxmemory 0');
     await isUsedAgain();
   });
@@ -145,7 +144,7 @@ describe('contract 5.13, 5.15: requests succeed', () => {
     expect((await gateways[0]!.post('/admin/invalidate', order)).status).toBe(200);
     // It serves what it has until it notices that the connection is gone.
     const noticed = async () => expect((await gateways[1]!.get(path)).headers['x-cache']).toBe('MISS');
-    await vi.waitFor(noticed, waiting);
+    await vi.waitFor(noticed);
     expect((await gateways[0]!.get(path)).headers['x-cache']).toBe('HIT');
     await isUsedAgain();
   });
@@ -181,12 +180,9 @@ test('gateways that start without Redis answer, say so, and use it when it comes
     const [gateway] = late.gateways;
     expect((await gateway!.get(countsPath('ours'))).status).toBe(200);
     expect(JSON.parse((await gateway!.get('/health')).text)).toEqual({ status: 'ok', cache: 'down' });
-    await vi.waitFor(() => expect(gateway!.logged('store.down')).toEqual(['store.down']), waiting);
+    await vi.waitFor(() => expect(gateway!.logged('store.down')).toEqual(['store.down']));
     redis = await startRedisServer({ port });
-    await vi.waitFor(
-      async () => expect(JSON.parse((await gateway!.get('/health')).text).cache).toBe('up'),
-      waiting,
-    );
+    await vi.waitFor(async () => expect(JSON.parse((await gateway!.get('/health')).text).cache).toBe('up'));
   } finally {
     await late.stop();
   }

@@ -80,7 +80,7 @@ const stored = async (key: number) => Number((await read(key)).headers.age);
 test('contract 6.2: three workers share the keys, none does one twice, and what a killed one had comes back', async () => {
   await Promise.all(Array.from({ length: keys }, (_, key) => read(key)));
   // Rounds take as long as the machine needs for their queries.
-  const waiting = { timeout: 200_000, interval: 50 };
+  const waiting = { timeout: 200_000 };
   const count = () => workers.reduce((sum, { cycles }) => sum + cycles().length, 0);
   // Two rounds: each key is done about once in a period by one of the three.
   const startMs = performance.now();

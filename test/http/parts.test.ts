@@ -61,14 +61,11 @@ test('a part is made when the client has read the one before', async () => {
   // The buffers of both sockets fill, and then nothing is made.
   let before = -1;
   await expect
-    .poll(
-      () => {
-        const isStill = seen.made === before;
-        before = seen.made;
-        return isStill;
-      },
-      { interval: 200 },
-    )
+    .poll(() => {
+      const isStill = seen.made === before;
+      before = seen.made;
+      return isStill;
+    })
     .toBe(true);
   connection.socket.resume();
   await expect.poll(() => seen.made).toBeGreaterThan(before);

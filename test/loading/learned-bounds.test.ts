@@ -46,14 +46,11 @@ function leaves(fields: SourceFields, above = ''): string[] {
 /** The answer of a query over the subset, once its event can be seen. */
 const sees = (columns: string, message: string, row: object) =>
   expect
-    .poll(
-      async () => {
-        const sql = `select ${columns} from function_edge_logs t, unnest(t.metadata) m where t.event_message = '${message}'`;
-        const path = `/api/endpoints/query/logs.all?project=default&iso_timestamp_end=&sql=${encodeURIComponent(sql)}`;
-        return (await gateway.get(path)).body;
-      },
-      { interval: 50 },
-    )
+    .poll(async () => {
+      const sql = `select ${columns} from function_edge_logs t, unnest(t.metadata) m where t.event_message = '${message}'`;
+      const path = `/api/endpoints/query/logs.all?project=default&iso_timestamp_end=&sql=${encodeURIComponent(sql)}`;
+      return (await gateway.get(path)).body;
+    })
     .toEqual({ result: [row] });
 
 describe('over HTTP', () => {

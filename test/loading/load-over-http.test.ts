@@ -74,7 +74,7 @@ const post = (source: string, lines: readonly (object | string)[], token?: strin
 const ask = async (name: string) => (await gateway.get(`/api/endpoints/query/${name}`)).body.result;
 
 /** Waits until the rows can be seen. */
-const sees = (name: string, rows: object[]) => expect.poll(() => ask(name), { interval: 50 }).toEqual(rows);
+const sees = (name: string, rows: object[]) => expect.poll(() => ask(name)).toEqual(rows);
 
 test('rows that were acknowledged are seen once, and lines that are none are reported', async () => {
   const answer = await post('shop.orders', [
@@ -152,7 +152,7 @@ test("a caller's SQL over a subset that the saved query itself does not read see
   expect(await count()).toEqual([{ n: 0 }]);
   gateway.clock.advance(1000);
   await post('shop.notes', [{ order_id: 7, state: 'new' }]);
-  await expect.poll(count, { interval: 50 }).toEqual([{ n: 1 }]);
+  await expect.poll(count).toEqual([{ n: 1 }]);
 });
 
 test.each([

@@ -59,7 +59,7 @@ const ask = async (sql: string, name = 'shop.all', more = '') => {
 
 /** Waits until the rows can be seen. */
 const sees = (sql: string, rows: unknown, name?: string, more?: string) =>
-  expect.poll(() => ask(sql, name, more), { interval: 50 }).toEqual(rows);
+  expect.poll(() => ask(sql, name, more)).toEqual(rows);
 
 const event = (event_message: string) => ({ event_message, level: 'info' });
 
@@ -217,7 +217,7 @@ describe('an event at the edge, as Vector sends it', () => {
     };
     expect(await fields()).not.toContain('unheard_of');
     await log({ event_message: 'pool', metadata: { unheard_of: 1 } }, 'pgbouncer.logs.prod');
-    await expect.poll(fields, { interval: 50 }).toContain('unheard_of');
+    await expect.poll(fields).toContain('unheard_of');
   });
 
   test('of a wrong type is kept, and its text with it', async () => {

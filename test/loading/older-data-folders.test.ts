@@ -55,10 +55,8 @@ test.each(versions)('a gateway over a folder of %s has every row, and takes furt
     });
     expect(sent.status).toBe(200);
     await expect
-      .poll(
-        () =>
-          ask('select t.id, e.depth from auth_logs t, unnest(t.metadata) m, unnest(m.extra) e order by id'),
-        { interval: 50 },
+      .poll(() =>
+        ask('select t.id, e.depth from auth_logs t, unnest(t.metadata) m, unnest(m.extra) e order by id'),
       )
       .toEqual([
         { id: 'g1', depth: 1 },
@@ -68,7 +66,7 @@ test.each(versions)('a gateway over a folder of %s has every row, and takes furt
     const severities = `select t.id, (select string_agg(p.error_severity order by p.error_severity) from unnest(t.metadata) m, unnest(m.parsed) p) as severities
       from postgres_logs t order by id`;
     await expect
-      .poll(() => ask(severities), { interval: 50 })
+      .poll(() => ask(severities))
       .toEqual([
         { id: 'p1', severities: 'LOG' },
         { id: 'p2', severities: 'A,B' },

@@ -80,8 +80,7 @@ const isAlive = (pid: number) => {
 };
 
 /** A child of a process that has ended may outlive it by the time that a busy machine needs to end it. */
-const haveEnded = (pids: readonly number[]) =>
-  vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), { interval: 50 });
+const haveEnded = (pids: readonly number[]) => vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]));
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${token}\r\n\r\n`;
 const logs = '/api/endpoints/query/logs.all?project=ours';

@@ -50,8 +50,8 @@ test('what a statement reads is reported by a parser that is not ours', async ()
 
 test('contract 4.11: no mutant of an attack reads or shows what the saved query hides', async () => {
   const seed = propertySeed;
-  const { counts, escapes } = await fuzzSandbox({ seed, mutants: 5000, runEvery: 5, marked, other, plain });
+  const { counts, escapes } = await fuzzSandbox({ seed, mutants: 2500, runEvery: 5, marked, other, plain });
   expect({ seed, escapes }).toEqual({ seed, escapes: [] });
-  expect(counts.accepted).toBeGreaterThan(500);
-  expect(counts.executed).toBeGreaterThan(100);
+  expect(counts.accepted).toBeGreaterThan(250);
+  expect(counts.executed).toBeGreaterThan(50);
 });

@@ -36,7 +36,7 @@ beforeAll(async () => {
   }
   const counts = () => Promise.all(pages.map(({ table }) => ask(`select count(*) as n from ${table}`)));
   const expected = pages.map(({ source }) => [{ n: source ? sent(source).length : 0 }]);
-  await vi.waitFor(async () => expect(await counts()).toEqual(expected), { interval: 100 });
+  await vi.waitFor(async () => expect(await counts()).toEqual(expected));
 });
 afterAll(() => gateway.close());
 

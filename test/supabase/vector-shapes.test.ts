@@ -92,30 +92,27 @@ test('what Vector sends of lines that it could not read is kept whole', async ()
     return body.result;
   };
   const own = (columns: string, table: string) => `select ${columns} from ${table} order by timestamp`;
-  await vi.waitFor(
-    async () => {
-      const storage = await ask(own('event_message, metadata', 'storage_logs'));
-      expect(storage).toMatchObject([
-        { event_message: null, metadata: [{ level: '50', context: [{ host: '4be0d76f1c2a', pid: 1 }] }] },
-        {
-          event_message: '(node:1) Warning: a limit is near',
-          metadata: [{ level: null, tenantId: 'default' }],
-        },
-      ]);
-      const functions = await ask(own('event_message', 'function_edge_logs'));
-      expect(functions).toEqual([{ event_message: '' }, { event_message: '{"text":"\u{1F600} and \0"}' }]);
-      const postgres = await ask(own('event_message, array_length(metadata) as n', 'postgres_logs'));
-      expect(postgres).toEqual([{ event_message: '\tfrom rooms', n: 0 }]);
-      const edge = await ask(own('timestamp, metadata', 'edge_logs'));
-      expect(edge).toMatchObject([
-        {
-          timestamp: 1_768_471_200_000_000,
-          metadata: [
-            { request: [{ path: null, headers: [{ referer: '-' }] }], response: [{ status_code: 200 }] },
-          ],
-        },
-      ]);
-    },
-    { interval: 100 },
-  );
+  await vi.waitFor(async () => {
+    const storage = await ask(own('event_message, metadata', 'storage_logs'));
+    expect(storage).toMatchObject([
+      { event_message: null, metadata: [{ level: '50', context: [{ host: '4be0d76f1c2a', pid: 1 }] }] },
+      {
+        event_message: '(node:1) Warning: a limit is near',
+        metadata: [{ level: null, tenantId: 'default' }],
+      },
+    ]);
+    const functions = await ask(own('event_message', 'function_edge_logs'));
+    expect(functions).toEqual([{ event_message: '' }, { event_message: '{"text":"\u{1F600} and \0"}' }]);
+    const postgres = await ask(own('event_message, array_length(metadata) as n', 'postgres_logs'));
+    expect(postgres).toEqual([{ event_message: '\tfrom rooms', n: 0 }]);
+    const edge = await ask(own('timestamp, metadata', 'edge_logs'));
+    expect(edge).toMatchObject([
+      {
+        timestamp: 1_768_471_200_000_000,
+        metadata: [
+          { request: [{ path: null, headers: [{ referer: '-' }] }], response: [{ status_code: 200 }] },
+        ],
+      },
+    ]);
+  });
 });
