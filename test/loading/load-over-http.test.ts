@@ -49,7 +49,7 @@ beforeAll(async () => {
       'shop.events.yaml': table('shop.events'),
       'shop.hostile.yaml': table('shop.hostile'),
       'shop.notes.yaml': table('shop.notes'),
-      'shop.visits.yaml': `${table('shop.visits')}  at: TIMESTAMP\ntime: at\nretentionDays: 2\n`,
+      'shop.visits.yaml': `${table('shop.visits')}  at: TIMESTAMP\ntime: at\n`,
       'shop.files.yaml': 'name: shop.files\nfiles: [nothing.csv]\ncolumns: { a: STRING }\n',
     },
     sqlFiles: {
@@ -58,6 +58,7 @@ beforeAll(async () => {
       'shop.kept.sql': query('shop.kept', 1, 600, 'shop.events'),
       'shop.subsets.sql': subsets,
     },
+    environment: { RETENTION_DAYS: '2' },
     tokens: { reader: {}, bound: { scopes: ['write'], parameters: { project: 'abc' } } },
   });
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { parseSource } from '../../src/endpoints/parse-source.ts';
 import type { LoadingEvent } from '../../src/loading/loading-events.ts';
-import { createRetentionClock } from '../../src/loading/retention.ts';
+import { createRetentionClock, withRetention } from '../../src/loading/retention.ts';
 
 const hourMs = 3_600_000;
 const startMs = Date.UTC(2026, 0, 15);
@@ -40,4 +41,23 @@ test('after a day it is believed', () => {
   // Another time it is doubted again.
   expect([after(1, 100), after(24)]).toEqual([127, 251]);
   expect(events).toHaveLength(2);
+});
+
+test('a source without its own days or megabytes has those of all, unless it has no time by which a row is old', () => {
+  const source = (more: string) =>
+    parseSource('rows.yaml', `name: rows\n${more}columns: { n: INT64, at: TIMESTAMP }\n`, '/');
+  const all = ['time: at\n', 'time: at\nretentionDays: 3\n', 'time: at\nretentionMb: 5\n', ''].map(source);
+  const kept = withRetention(all, { days: 7, megabytes: 100 });
+  expect(kept.map(({ retentionDays, retentionMb }) => [retentionDays, retentionMb])).toEqual([
+    [7, 100],
+    [3, 100],
+    [7, 5],
+    [undefined, undefined],
+  ]);
+  expect(withRetention(all, {}).map(({ retentionDays }) => retentionDays)).toEqual([
+    undefined,
+    3,
+    undefined,
+    undefined,
+  ]);
 });
