@@ -87,6 +87,7 @@ test('/health answers without a token', async () => {
 test('the mode has no sample data, and says what it stands in for and what it lacks', () => {
   const config = readConfig(environment);
   expect([config.PORT, config.SAMPLE_ROWS, config.REDIS_URL]).toEqual([4000, 0, undefined]);
+  expect([config.RETENTION_MB, config.RETENTION_DAYS]).toEqual([1024, undefined]);
   expect(readConfig({ COMPAT: 'logflare', SAMPLE_ROWS: '10' }).SAMPLE_ROWS).toBe(10);
   const started = {
     origin: 'http://127.0.0.1:4000',

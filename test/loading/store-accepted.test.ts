@@ -1,5 +1,18 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { access, copyFile, readdir, rename, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import {
+  access,
+  copyFile,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBConnection, DuckDBInstance, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -17,6 +30,7 @@ import type { LoadingEvent } from '../../src/loading/loading-events.ts';
 import { storeAccepted } from '../../src/loading/store-accepted.ts';
 import { createUpkeep } from '../../src/loading/upkeep.ts';
 import { withTurn } from '../../src/loading/write-spare.ts';
+import { endWithProcess } from '../support/end-with-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { askFile } from './ask-file.ts';
 
@@ -490,18 +504,25 @@ test('rows that went for their megabytes do not come back with the other file, w
   expect(oldest.at(-1)).toBeGreaterThan(rowsOfRound);
 });
 
-test('a file of rows that ends too early is set aside by its name, and the others are stored', async () => {
-  const database = await openDatabase();
-  await database.accept(numbers, [{ n: 1 }]);
-  await database.accept(numbers, [{ n: 2 }, { n: 3 }]);
-  const folder = rowsFolderOf(database.databasePath);
-  const [, torn = ''] = (await readdir(folder)).filter(name => name.endsWith('.rows')).sort();
-  await truncate(join(folder, torn), (await stat(join(folder, torn))).size - 5);
-  await database.accept(numbers, [{ n: 4 }]);
-  while (await database.turn());
-  expect(await database.ask(all)).toEqual(['1', '4']);
-  expect(database.events).toEqual([{ type: 'rows.failed', file: torn, message: expect.any(String) }]);
-});
+test.each([
+  ['within a row', 5],
+  ['after a row', 0],
+])(
+  'a file of rows that ends too early, %s, is set aside by its name, and the others are stored',
+  async (_where, more) => {
+    const database = await openDatabase();
+    await database.accept(numbers, [{ n: 1 }]);
+    await database.accept(numbers, [{ n: 2 }, { n: 3 }]);
+    const folder = rowsFolderOf(database.databasePath);
+    const [, torn = ''] = (await readdir(folder)).filter(name => name.endsWith('.rows')).sort();
+    const text = await readFile(join(folder, torn), 'utf8');
+    await truncate(join(folder, torn), text.trimEnd().lastIndexOf('\n') + 1 + more);
+    await database.accept(numbers, [{ n: 4 }]);
+    while (await database.turn());
+    expect(await database.ask(all)).toEqual(['1', '4']);
+    expect(database.events).toEqual([{ type: 'rows.failed', file: torn, message: expect.any(String) }]);
+  },
+);
 
 test.each([0, 5])(
   'rows whose file is torn (%i) when one file of the database has them come to the other',
@@ -620,6 +641,29 @@ test('a start over a database whose current file is gone goes on with the other 
   expect(await database.ask(all)).toEqual(['1']);
 });
 
+test('a turn waits for that of another process', async () => {
+  const { databasePath } = await openDatabase();
+  const program = `import { withTurn } from '${new URL('../../src/loading/write-spare.ts', import.meta.url)}';
+    await withTurn(process.argv[1], async () => {
+      process.stdout.write('has it');
+      await new Promise(end => process.stdin.once('end', end).resume());
+    });`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program, databasePath]);
+  endWithProcess(child);
+  await once(child.stdout, 'data');
+  const attach = vi.spyOn(DuckDBConnection.prototype, 'run');
+  onTestFinished(() => void vi.restoreAllMocks());
+  let isOwn = false;
+  const own = withTurn(databasePath, async () => {
+    isOwn = true;
+  });
+  await expect.poll(() => attach.mock.calls.length).toBeGreaterThan(2);
+  expect(isOwn).toBe(false);
+  child.stdin.end();
+  await own;
+  expect(isOwn).toBe(true);
+});
+
 test('turns of one process follow each other', async () => {
   const { databasePath } = await openDatabase();
   const order: string[] = [];
@@ -670,6 +714,7 @@ describe('a database of which one file is damaged', () => {
   const damages: Record<string, (path: string) => Promise<void>> = {
     'ends too early': path => truncate(path, 20_000),
     'begins with something else': path => writeFile(path, 'no database'.repeat(10_000)),
+    'is of zeros': path => writeFile(path, Buffer.alloc(100_000)),
   };
   const cases = Object.keys(damages).flatMap(damage =>
     ['current', 'spare'].map(which => [which, damage] as const),
