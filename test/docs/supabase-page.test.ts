@@ -88,8 +88,15 @@ test('docs/supabase.md leads an operator from the override to the old logs', asy
   expect(await answer(send)).toEqual(JSON.parse(taken));
   await expect.poll(() => answer(ask)).toEqual(JSON.parse(found));
 
-  const old =
-    'id,body,event_message,timestamp\nb1,"{""metadata"":{""host"":""db""}}",help,2026-01-15 10:00:00\n';
+  // What Postgres answers to the statement of the page.
+  const columns = /copy \(select ([\w, ]+) from/.exec(page)?.[1]?.split(', ') ?? [];
+  const values: Record<string, string> = {
+    id: 'b1',
+    body: '"{""metadata"":{""host"":""db""}}"',
+    event_message: 'help',
+    timestamp: '2026-01-15 10:00:00',
+  };
+  const old = `${columns.join()}\n${columns.map(name => values[name]).join()}\n`;
   await writeFile(join(directory, 'postgres.logs.csv'), old);
   const command = importing
     .replace('docker compose exec -T analytics node', process.execPath)
