@@ -1,15 +1,18 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { exists, readIfThere } from '../../base/missing-file.ts';
+import { readIfThere } from '../../base/missing-file.ts';
 import { replaceFile, syncDirectory } from '../../base/replace-file.ts';
 import { SetupError } from '../../base/setup-error.ts';
 
 /** Mode of newly made folders with rows: other users of the machine may not read them. DuckDB's files have the mode that the umask leaves. */
 const dataFolderMode = 0o700;
 
-/** Makes a folder with rows if it is missing, and those above it. Their names are on the disk when this resolves: flushing what is in a folder does not flush its own name. */
+/**
+ * Makes a folder with rows if it is missing, and those above it. Their names are on the disk when this resolves: flushing what is in a folder
+ * does not flush its own name.
+ * @throws the system's error, such as EEXIST for what is no folder
+ */
 export async function makeDataFolder(folder: string): Promise<void> {
-  if (await exists(folder)) return;
   const first = await mkdir(folder, { recursive: true, mode: dataFolderMode });
   if (first === undefined) return;
   for (let made = resolve(folder); made.length >= resolve(first).length; made = dirname(made)) {
