@@ -58,14 +58,17 @@ test('a part is made when the client has read the one before', async () => {
   const { seen, parts } = endless();
   const { connection } = await serve(() => parts);
   connection.socket.pause();
-  // The buffers of both sockets fill, and then nothing is made.
+  // The buffers of both sockets fill, and then nothing is made for a while.
   let before = -1;
   await expect
-    .poll(() => {
-      const isStill = seen.made === before;
-      before = seen.made;
-      return isStill;
-    })
+    .poll(
+      () => {
+        const isStill = seen.made === before;
+        before = seen.made;
+        return isStill;
+      },
+      { interval: 200 },
+    )
     .toBe(true);
   connection.socket.resume();
   await expect.poll(() => seen.made).toBeGreaterThan(before);
