@@ -49,6 +49,8 @@ const macros: Readonly<Record<string, string>> = {
   // Not DuckDB's `error`, which counts as volatile: an expression with it is never shared by two places, and TRY refuses it.
   'bq_fail(message)': `cast('${failureMark}' || message as integer)`,
   'bq_fail_text(message)': 'cast(bq_fail(message) as varchar)',
+  // The value itself, which DuckDB takes for one that changes from row to row.
+  'bq_varying(x)': 'case when random() >= 0 then x end',
   // Rounds down; DuckDB's division of integers rounds towards zero.
   'bq_whole(a, n)': '(a - (a % n + n) % n) // n',
   'bq_make_time(h, m, s)':

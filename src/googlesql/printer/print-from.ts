@@ -1,4 +1,4 @@
-import type { BoundExpression, BoundFrom } from '../tree/bound-tree.ts';
+import { type BoundExpression, type BoundFrom, call } from '../tree/bound-tree.ts';
 import { quoteName } from '../tree/quote-text.ts';
 import { onlyOnWarehouse, startOfText } from '../tree/sql-error.ts';
 import { isPresent } from './print-storage.ts';
@@ -198,18 +198,42 @@ function identityOf(value: BoundExpression): unknown {
 }
 
 /**
- * A single record is its own element: it needs no scan, only a test of its presence unless other conditions imply it. A list becomes an
- * unnest in a select list rather than a join: filters are pushed through that, and DuckDB would join the table with itself.
+ * A single record is its own element: it needs no scan, only a test of its presence unless other conditions imply it. A list of a row becomes
+ * an unnest in a select list rather than a join: filters are pushed through that, and DuckDB would join the table with itself. A list that
+ * reads no row is a relation of its own, so that it is made once.
  */
 function printUnnest(printer: Printer, from: Unnest): PrintedFrom {
   const isSingle = from.array.type.kind === 'ARRAY' && from.array.type.single;
   const lateral = isSingle ? undefined : lateralUnnestOf(from);
   if (lateral) return printLateral(printer, lateral);
-  const input: PrintedFrom = from.input
-    ? printFrom(printer, from.input)
-    : { sql: undefined, filters: [], keys: [] };
+  const input: PrintedFrom = from.input ? printFrom(printer, from.input) : noRelation;
   const array = printer.expression(printer, from.array);
-  return isSingle ? singleElement(printer, from, input, array) : listElements(printer, from, input, array);
+  if (isSingle) return singleElement(printer, from, input, array);
+  if (from.outer || aliasesIn(array).size > 0) return listElements(printer, from, input, array);
+  const alone = printer.expression(printer, unfolded(from.array));
+  const own = listElements(printer, from, noRelation, alone);
+  return {
+    sql: input.sql ? `${input.sql} cross join ${own.sql}` : own.sql,
+    isJoin: input.sql !== undefined,
+    filters: [...input.filters, ...own.filters],
+    keys: [...input.keys, ...own.keys],
+  };
+}
+
+const noRelation: PrintedFrom = { sql: undefined, filters: [], keys: [] };
+
+/** Functions that make long lists of short arguments. */
+const generators = new Set(['GENERATE_ARRAY', 'GENERATE_DATE_ARRAY', 'GENERATE_TIMESTAMP_ARRAY', 'SPLIT']);
+
+/**
+ * The same list, made while the statement runs. DuckDB calculates calls of constants while it prepares a statement, which no interrupt ends,
+ * and a list of a million elements, each of them an object, takes 150 ms and more (decision 180).
+ */
+function unfolded(array: BoundExpression): BoundExpression {
+  if (array.kind !== 'call' || !generators.has(array.name)) return array;
+  const [first, ...others] = array.arguments;
+  const varying = first && call('', 'bq_varying($1)', [first], first.type);
+  return varying ? { ...array, arguments: [varying, ...others] } : array;
 }
 
 function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array: string): PrintedFrom {
