@@ -10,9 +10,9 @@ export type FairQueue = {
    * it is the one with the fewest running queries, then the one whose turn was longest ago. Each caller's own queries run in the order
    * of the calls.
    *
-   * The last free permit is kept for a caller that runs nothing: a running query cannot be paused, so without it a newcomer
-   * would wait for the end of somebody's long query. Background queries come after all callers and leave that permit free too;
-   * after eight starts in a row ahead of a waiting background query, it goes first, so that none waits for ever.
+   * A running query cannot be paused, so permits are kept for who comes next. A caller that has half of them gets another one only while nobody
+   * else asks, and never the last. Background queries come after all callers and leave the last one free too; after eight starts in a row
+   * ahead of a waiting background query, it goes first, so that none waits for ever.
    *
    * A query that several callers wait for is in the queue of each, and starts when it is the turn of one of them.
    *
@@ -54,11 +54,15 @@ type Lane = {
 /** A query that waits in one or several lanes: starts it in the name of one of them. */
 type Waiting = (lane: Lane) => void;
 
+type End = { readonly caller: string; readonly ms: number };
+
 type State = {
   readonly options: FairQueueOptions;
   readonly callers: Map<string, Lane>;
   readonly background: Lane;
   readonly now: () => number;
+  /** The last end of a query of a caller, and the last one of another caller. */
+  lastEnds: readonly End[];
   free: number;
   /** Virtual time: what the caller whose query was the last to start had used by then. A caller that was away begins with that. */
   virtualMs: number;
@@ -72,6 +76,9 @@ type State = {
 /** Maximum milliseconds of permits by which others go first, after a caller used more than they did while permits were free. */
 const maxDebtMs = 5000;
 
+/** Milliseconds after its last query for which a caller counts as one that asks. */
+const askingMs = 1000;
+
 /** After this many starts of callers' queries in a row, a waiting background query is next. */
 const maxAhead = 8;
 
@@ -81,6 +88,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     options,
     callers: new Map(),
     background: openLane(),
+    lastEnds: [],
     now: options.now ?? (() => performance.now()),
     free: options.permits,
     virtualMs: 0,
@@ -109,9 +117,17 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
   };
 }
 
-function mayStart({ options, background, free, ahead }: State, lane: Lane): boolean {
-  const leavesLastPermit = lane.running > 0 || (lane === background && ahead < maxAhead);
-  return free > (options.permits > 1 && leavesLastPermit ? 1 : 0);
+function mayStart(state: State, lane: Lane): boolean {
+  const { options, background, free, ahead } = state;
+  if (lane === background) return free > (options.permits > 1 && ahead < maxAhead ? 1 : 0);
+  const half = Math.ceil(options.permits / 2);
+  return lane.running < half ? free > 0 : free > 1 && !othersAsk(state, lane);
+}
+
+/** Whether another caller has queries here, or had one within the last second. */
+function othersAsk({ callers, lastEnds, now }: State, { caller }: Lane): boolean {
+  const sinceMs = now() - askingMs;
+  return callers.size > 1 || lastEnds.some(end => end.caller !== caller && end.ms > sinceMs);
 }
 
 /** Milliseconds of permits that a lane has had. */
@@ -134,9 +150,14 @@ function start(state: State, lane: Lane): () => void {
     const endedMs = state.now();
     lane.endedMs += endedMs;
     lane.endedMs -= Math.max(0, usedMs(lane, endedMs) - state.virtualMs - maxDebtMs);
+    if (lane.caller !== undefined) noteEnd(state, { caller: lane.caller, ms: endedMs });
     forgetIfIdle(state, lane);
     startWaiting(state);
   };
+}
+
+function noteEnd(state: State, end: End): void {
+  state.lastEnds = [end, ...state.lastEnds.filter(({ caller }) => caller !== end.caller).slice(0, 1)];
 }
 
 function startWaiting(state: State): void {
