@@ -51,8 +51,8 @@ export async function makeEntry(
   if (rendered.length > maxBytes) return { entry: all, value: undefined };
   const value = await encodeEntry(all);
   // A body that is stored uncompressed is kept once: as a part of the store's value.
-  const body = rendered.length < minCompressedBytes ? value.subarray(-rendered.length) : rendered;
-  return { entry: { ...all, body }, value };
+  const isPart = rendered.length < minCompressedBytes && value.length - rendered.length <= maxBesideBytes;
+  return { entry: { ...all, body: isPart ? value.subarray(-rendered.length) : rendered }, value };
 }
 
 /** The body of a REST answer with these rows: `{"result":[…]}`. */
@@ -76,6 +76,9 @@ const maxBytesNow = 256 * 1024;
 
 /** Shorter bodies are stored uncompressed: decompressing them would cost more than it saves. */
 const minCompressedBytes = 16 * 1024;
+
+/** Maximum bytes beside a body that an entry keeps alive: a header holds the caller's SQL, which may be far longer than its rows. */
+const maxBesideBytes = 4 * 1024;
 
 const zstdCompressAsync = promisify(zstdCompress);
 
@@ -194,9 +197,10 @@ function parseHeader(bytes: Buffer): Header {
   return { isCompressed, bodyStart, bodyBytes, facts };
 }
 
-/** Copies a body that is a slice of a far larger buffer, which the entry would otherwise keep alive. */
+/** Copies a body that is a slice of a larger buffer than its value, or of a far longer value: the entry would keep these alive. */
 function ownBody(body: Buffer, valueLength: number): Buffer {
-  return body.buffer.byteLength <= valueLength ? body : ownMemory(body);
+  const isTight = body.buffer.byteLength <= valueLength && valueLength - body.length <= maxBesideBytes;
+  return isTight ? body : ownMemory(body);
 }
 
 /** The version of a stored value, of whichever layout. */

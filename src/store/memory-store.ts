@@ -115,8 +115,8 @@ export function createMemoryStore({ maxBytes, clock }: MemoryStoreOptions): Stor
 /** Bytes of a value besides its own: objects, its key, list links. */
 const overheadBytes = 512;
 
-/** Compressing shorter values costs more than it saves; the bodies of longer ones are compressed already. */
-const compressed = { minBytes: 1024, maxBytes: 32 * 1024 };
+/** Compressing shorter values costs more than it saves; longer ones than a caller's SQL and its rows are compressed already. */
+const compressed = { minBytes: 1024, maxBytes: 96 * 1024 };
 
 /** Level 1: higher levels take longer and save little more on JSON rows. */
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };

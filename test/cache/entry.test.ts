@@ -56,6 +56,16 @@ describe('a stored entry', () => {
     expect(decoded?.body).toEqual(entry.body);
     expect(decoded?.body.buffer.byteLength).toBe(entry.body.length);
   });
+
+  test('keeps alive no SQL that is far longer than its rows', async () => {
+    const canonical = 'select '.repeat(9000);
+    const result = { columns, rowsJson: Buffer.from('[{"n":1}]'), rowCount: 1 };
+    const { entry, value } = await makeEntry({ ...facts, canonical }, result, 10_000_000);
+    expect(entry.body.buffer.byteLength).toBeLessThan(100);
+    const decoded = await decodeEntry(value!, canonical);
+    expect(decoded?.body).toEqual(entry.body);
+    expect(decoded?.body.buffer.byteLength).toBeLessThan(100);
+  });
 });
 
 test('entries of two layouts have two keys: versions that run at the same time do not replace those of each other', async () => {

@@ -45,6 +45,14 @@ test('keeps text that repeats itself compressed, and gives it back as it came', 
   expect((await store.read(keys, [])).values).toEqual(keys.map(value));
 });
 
+test('keeps the entries of long SQL compressed', async () => {
+  const { store } = openMemoryStore(200_000);
+  const keys = Array.from({ length: 20 }, (_, at) => `key ${at}`);
+  const value = (key: string) => Buffer.from(`the version of ${key}${"id = 'x' or ".repeat(6000)}`);
+  for (const key of keys) await put(store, key, value(key));
+  expect((await store.read(keys, [])).values).toEqual(keys.map(value));
+});
+
 test('gives bytes that do not shrink back as they came', async () => {
   const { store } = openMemoryStore(20_000);
   for (const length of [16, 1500, 9000]) {
