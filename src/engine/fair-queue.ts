@@ -249,7 +249,7 @@ function wait(
     const lane = laneOf(state, caller);
     if (lanes.has(lane) || lane.waiting.size >= state.options.maxWaitingPerCaller) return;
     enter(lane);
-    // A permit may be kept for a caller that runs nothing.
+    // A permit may be free that those who wait already may not have.
     startWaiting(state);
   });
   if (isOver) unfollow?.();
