@@ -37,18 +37,13 @@ test('does not keep a value that is larger than the whole store, nor push others
   expect(await sizes(store, 'small', 'large')).toEqual([1, undefined]);
 });
 
-test('keeps text that repeats itself compressed, and gives it back as it came', async () => {
-  const { store } = openMemoryStore(20_000);
+test.each([
+  ['text that repeats itself', '{"status":200},', 600, 20_000],
+  ['the long SQL of an entry', "id = 'x' or ", 6000, 40_000],
+])('keeps %s compressed, and gives it back as it came', async (_, text, times, maxBytes) => {
+  const { store } = openMemoryStore(maxBytes);
   const keys = Array.from({ length: 10 }, (_, at) => `key ${at}`);
-  const value = (key: string) => Buffer.from(`the version of ${key}${'{"status":200},'.repeat(600)}`);
-  for (const key of keys) await put(store, key, value(key));
-  expect((await store.read(keys, [])).values).toEqual(keys.map(value));
-});
-
-test('keeps the entries of long SQL compressed', async () => {
-  const { store } = openMemoryStore(200_000);
-  const keys = Array.from({ length: 20 }, (_, at) => `key ${at}`);
-  const value = (key: string) => Buffer.from(`the version of ${key}${"id = 'x' or ".repeat(6000)}`);
+  const value = (key: string) => Buffer.from(`the version of ${key}${text.repeat(times)}`);
   for (const key of keys) await put(store, key, value(key));
   expect((await store.read(keys, [])).values).toEqual(keys.map(value));
 });

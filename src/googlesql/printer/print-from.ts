@@ -210,8 +210,8 @@ function printUnnest(printer: Printer, from: Unnest): PrintedFrom {
   const array = printer.expression(printer, from.array);
   if (isSingle) return singleElement(printer, from, input, array);
   if (from.outer || aliasesIn(array).size > 0) return listElements(printer, from, input, array);
-  const alone = printer.expression(printer, unfolded(from.array));
-  const own = listElements(printer, from, noRelation, alone);
+  const varying = unfolded(from.array);
+  const own = listElements(printer, from, noRelation, varying ? printer.expression(printer, varying) : array);
   return {
     sql: input.sql ? `${input.sql} cross join ${own.sql}` : own.sql,
     isJoin: input.sql !== undefined,
@@ -226,14 +226,13 @@ const noRelation: PrintedFrom = { sql: undefined, filters: [], keys: [] };
 const generators = new Set(['GENERATE_ARRAY', 'GENERATE_DATE_ARRAY', 'GENERATE_TIMESTAMP_ARRAY', 'SPLIT']);
 
 /**
- * The same list, made while the statement runs. DuckDB calculates calls of constants while it prepares a statement, which no interrupt ends,
+ * A call of these as one that DuckDB makes while the statement runs; undefined for any other list. DuckDB calculates calls of constants while it prepares a statement, which no interrupt ends,
  * and a list of a million elements, each of them an object, takes 150 ms and more (decision 180).
  */
-function unfolded(array: BoundExpression): BoundExpression {
-  if (array.kind !== 'call' || !generators.has(array.name)) return array;
+function unfolded(array: BoundExpression): BoundExpression | undefined {
+  if (array.kind !== 'call' || !generators.has(array.name)) return undefined;
   const [first, ...others] = array.arguments;
-  const varying = first && call('', 'bq_varying($1)', [first], first.type);
-  return varying ? { ...array, arguments: [varying, ...others] } : array;
+  return first && { ...array, arguments: [call('', 'bq_varying($1)', [first], first.type), ...others] };
 }
 
 function singleElement(printer: Printer, from: Unnest, input: PrintedFrom, array: string): PrintedFrom {
