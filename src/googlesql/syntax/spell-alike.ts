@@ -1,4 +1,4 @@
-import { lex, type Token } from './lexer.ts';
+import { scanNext, startScan } from './lexer.ts';
 import { reservedWords } from './reserved-words.ts';
 
 /**
@@ -8,15 +8,22 @@ import { reservedWords } from './reserved-words.ts';
  */
 export function spellAlike(sql: string): string {
   try {
-    return lex(sql)
-      .map((token, at, tokens) => spelling(sql, token, tokens[at - 1]))
-      .join(' ');
+    const spelled: string[] = [];
+    const scan = startScan(sql);
+    let isAfterDot = false;
+    while (scanNext(scan) !== 'end') {
+      const { kind, value, start, end } = scan;
+      // After a dot a reserved word is a name, whose spelling the result shows.
+      spelled.push(kind === 'name' && !isAfterDot ? spelling(value) : sql.slice(start, end));
+      isAfterDot = kind === 'symbol' && value === '.';
+    }
+    return spelled.join(' ');
   } catch {
     return sql;
   }
 }
 
-/** Whether a token is a reserved word used as such: after a dot it is a name, whose spelling the result shows. */
-function spelling(sql: string, { keyword, start, end }: Token, before: Token | undefined): string {
-  return reservedWords.has(keyword) && before?.value !== '.' ? keyword : sql.slice(start, end);
+function spelling(name: string): string {
+  const word = name.toUpperCase();
+  return reservedWords.has(word) ? word : name;
 }

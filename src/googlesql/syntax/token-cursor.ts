@@ -12,7 +12,7 @@ export type TokenCursor = ReturnType<typeof createTokenCursor>;
 /** @throws GatewayError `invalid_query` when the text does not lex */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one closure over the cursor, of small rules
 export function createTokenCursor(text: string, maxTokens?: number) {
-  const tokens = [...lex(text, maxTokens)];
+  const tokens = lex(text, maxTokens);
   let index = 0;
   let depth = 0;
   // Found once: searching at each level would read a long text 200 times.

@@ -34,6 +34,15 @@ describe('the lexer', () => {
     expect(values('.5 a.5').map(([kind]) => kind)).toEqual(['float', 'name', 'symbol', 'integer', 'end']);
   });
 
+  it.each([
+    ["')'.5", ['string', 'float', 'end']],
+    ['f(a).5', ['name', 'symbol', 'name', 'symbol', 'symbol', 'integer', 'end']],
+    ['`a`.5', ['quotedName', 'symbol', 'integer', 'end']],
+    ['1 .5', ['integer', 'float', 'end']],
+  ])('asks what stands before the dot, not what it looks like: %s', (text, kinds) => {
+    expect(values(text).map(([kind]) => kind)).toEqual(kinds);
+  });
+
   it('ends a comment at a carriage return', () => {
     expect(values('a -- b\rc # d\re').map(([, value]) => value)).toEqual(['a', 'c', 'e', '']);
   });
@@ -63,6 +72,7 @@ describe('the lexer', () => {
     ["'abc", 'Syntax error: Unclosed string literal at [1:1]'],
     ['a /* b', 'Syntax error: Unclosed comment at [1:3]'],
     ['`', 'Syntax error: Unclosed identifier literal at [1:1]'],
+    ['a\n@``', 'Syntax error: Invalid empty identifier at [2:1]'],
     ["'\\q'", 'Syntax error: Illegal escape sequence: \\q at [1:1]'],
     ['1a', 'Syntax error: Missing whitespace between literal and alias at [1:1]'],
     ['a ! b', 'Syntax error: Illegal input character "!" at [1:3]'],

@@ -32,6 +32,7 @@ describe('queries spelt alike', () => {
     ['select a', 'SELECT  a -- b'],
     ["select 'A' from t where x is not null", "Select 'A'\nFrom t Where x Is Not Null"],
     ['select(1)', 'select ( 1 )'],
+    ["select '.' from t", "select '.' FROM t"],
   ])('are equal where they mean the same: %s', (one, other) => {
     expect(spellAlike(one)).toBe(spellAlike(other));
   });
