@@ -85,6 +85,9 @@ export type Plan = {
 
 const ownTurn = createOwnTurns();
 
+/** Longer SQL of a caller takes more than a millisecond to be read for its cache key, and a GraphQL request may have fifteen times 64 KiB. */
+const maxShortSql = 8192;
+
 /**
  * Plans a request: token → endpoint → parameters → cache key.
  * @throws GatewayError `unauthorized`, `too_many_requests`, `endpoint_not_found`, `forbidden`, `invalid_header`, `invalid_parameter`, and those of
@@ -112,6 +115,10 @@ export async function planRequest(deps: PlanDeps, request: EndpointRequest, stag
       await ownTurn(caller.tokenId);
       request.signal.throwIfAborted();
       problemOfPattern(pattern);
+    }
+    if (typeof raw.sql === 'string' && raw.sql.length > maxShortSql) {
+      await ownTurn(caller.tokenId);
+      request.signal.throwIfAborted();
     }
     redact = requested;
     const { fixedParameters } = caller;

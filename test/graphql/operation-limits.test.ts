@@ -259,6 +259,27 @@ test('contract 11.2: the patterns of a hundred fields are read in many turns of 
   expect([result.status, result.body.errors, turnMs < 100]).toEqual([200, undefined, true]);
 });
 
+test('contract 11.2: the event loop turns between the long texts of one request', async () => {
+  const texts = times(15, n => `${ids(1)} -- ${n} ${'x'.repeat(10_000)}`);
+  const { events } = gateway;
+  const started = () => events.filter(({ type }) => type === 'engine.query_started').length;
+  const before = started();
+  let longestStep = 0;
+  let seen = before;
+  const watch = () => {
+    const now = started();
+    longestStep = Math.max(longestStep, now - seen);
+    seen = now;
+    if (now < before + texts.length) setImmediate(watch);
+  };
+  watch();
+  // Comments make no difference to the key: equal texts would be one query.
+  const field = (sql: string, n: number) =>
+    `f${n}: logsAll(project: "x${n}", sql: ${JSON.stringify(sql)}) { id }`;
+  const { body } = await ask(`{ ${texts.map(field).join(' ')} }`);
+  expect([body.errors, longestStep]).toEqual([undefined, 1]);
+});
+
 describe('a document that could harm whoever reads it', () => {
   const deep = (levels: number) => `{ ${'a { '.repeat(levels)} a ${'} '.repeat(levels)} }`;
 
