@@ -90,6 +90,8 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
   const { clock, emit, graceMs = 1000 } = options;
   await removeLeftSpills(options.databasePath);
   const queue = createFairQueue(queueOptions(options));
+  const { permits, ...waiting } = queueOptions(options);
+  const admission = createFairQueue({ permits: Infinity, permitsPerCaller: permits, ...waiting });
   let settings = engineSettings(options);
   const pool = createEnginePool({
     settings,
@@ -141,6 +143,24 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     if (error instanceof EngineGoneError && costly.has(error.why)) await pool.refill();
   }
 
+  /**
+   * Waits for a permit to run with the statement compiled, so that no permit is idle while the front-end is busy with other texts. A caller has no
+   * more statements that are compiled and wait than there are permits, since each may take some megabytes. The background runs saved
+   * queries, which were compiled before.
+   */
+  async function admit(statement: Statement, options: RunOptions): Promise<() => void> {
+    if (options.priority === 'background') return queue.take(options.signal, options);
+    const leave = await admission.take(options.signal, options);
+    try {
+      // Without a process there are no tables either: the run starts one, or fails.
+      const catalog = await orAborted(pool.catalog(), options.signal).catch(() => undefined);
+      if (catalog) await compile(catalog, statement, options);
+      return await queue.take(options.signal, options);
+    } finally {
+      leave();
+    }
+  }
+
   async function explain(statement: Statement, options: CompileOptions): Promise<Explanation> {
     try {
       const { columns, tables } = await compile(await pool.catalog(), statement, options);
@@ -163,7 +183,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     async run(statement, runOptions) {
       const limit = startLimit(runOptions);
       try {
-        const release = await queue.take(limit.signal, runOptions);
+        const release = await admit(statement, within(runOptions, limit));
         const result = inSpan('SELECT', spanOptions, () => runNow(statement, within(runOptions, limit)));
         void whenOver(result).then(release);
         return await orAborted(result, limit.signal);
@@ -194,7 +214,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
       }
     },
     tablesVersion: async () => (await tablesNow(pool, emit)).version,
-    usage: () => ({ waiting: queue.waiting(), memoryBytes: residentBytes(pool.pids) }),
+    usage: () => ({ waiting: admission.waiting() + queue.waiting(), memoryBytes: residentBytes(pool.pids) }),
     check: (statement, of) => explain(unrun(statement), of).then(({ columns }) => columns),
     close: () => pool.close(),
   };

@@ -31,6 +31,8 @@ export type FairQueue = {
 export type FairQueueOptions = {
   /** Maximum number of queries that run at the same time. */
   readonly permits: number;
+  /** Maximum number of permits of one caller. Default: no limit but the rules of `take`. */
+  readonly permitsPerCaller?: number;
   /** Maximum number of waiting queries of all callers; background queries have as many places of their own. */
   readonly maxWaiting: number;
   /** Maximum number of waiting queries of one caller. */
@@ -120,6 +122,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
 function mayStart(state: State, lane: Lane): boolean {
   const { options, background, free, ahead } = state;
   if (lane === background) return free > (options.permits > 1 && ahead < maxAhead ? 1 : 0);
+  if (lane.running >= (options.permitsPerCaller ?? Infinity)) return false;
   const half = Math.ceil(options.permits / 2);
   return lane.running < half ? free > 0 : free > 1 && !othersAsk(state, lane);
 }

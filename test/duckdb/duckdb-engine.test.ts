@@ -178,6 +178,27 @@ test('queries beyond those that may run and wait are refused as overloaded', asy
   expect((await waiting).rowCount).toBe(1);
 });
 
+test('contract 11.4: no permit is held for a text that the front-end has not come to yet', async () => {
+  const { engine } = await openEngine({ maxConcurrentQueries: 1 });
+  const askAs = (caller: string, sql: string) =>
+    engine.run(
+      { endpoint: 'test', sql, parameters: [], maxRows: 1000 },
+      { signal: new AbortController().signal, timeoutMs: 300_000, caller },
+    );
+  await askAs('short', 'SELECT 1 AS n');
+  let refused = 0;
+  // Each is read and bound to its end, and the front-end pauses as long again afterwards.
+  const texts = Array.from({ length: 20 }, (_, n) => {
+    const columns = Array.from({ length: 3000 }, (_, i) => `id = '${n}x${i}'`).join(' OR ');
+    return askAs('long', `SELECT ${columns} AS x, missing FROM ${edge}`).catch(() => refused++);
+  });
+  for (let times = 0; times < 8; times++) await askAs('short', 'SELECT 1 AS n');
+  // If each of the short ones waited for the end of a long one, there would be eight.
+  expect(refused).toBeLessThan(6);
+  await Promise.all(texts);
+  expect(refused).toBe(20);
+});
+
 test('where more queries run than there are processors, each has one thread', async () => {
   const processors = availableParallelism();
   const { engine } = await openEngine({ maxConcurrentQueries: processors + 2 });

@@ -203,6 +203,17 @@ test('the last permit is kept for who has less than half of them', async () => {
   expect(started.at(-1)).toBe('a 4');
 });
 
+test('a caller has no more permits than one may have, however many are free', async () => {
+  const { take, started } = openQueue({ permits: Infinity, permitsPerCaller: 2 });
+  const [release] = await Promise.all(['a 1', 'a 2', 'b 1'].map(name => take(name)));
+  for (const name of ['a 3', 'a 4', 'b 2', 'b 3']) void take(name);
+  await new Promise(setImmediate);
+  expect(started).toEqual(['a 1', 'a 2', 'b 1', 'b 2']);
+  release!();
+  await new Promise(setImmediate);
+  expect(started.slice(4)).toEqual(['a 3']);
+});
+
 test('a caller over its share of the waiting places is refused, others are not', async () => {
   const { take } = openQueue({ maxWaiting: 3, maxWaitingPerCaller: 2 });
   await take('a 1');

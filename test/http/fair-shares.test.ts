@@ -35,8 +35,8 @@ test('three hundred heavy queries of one token do not keep another token waiting
       () => others++,
     ),
   );
-  // Two run, or three if the other token asked more than a second ago; 128 wait, the rest is over the token's share.
-  await expect.poll(() => [2, 3].includes(300 - 128 - refused.length)).toBe(true);
+  // Two or three run, up to four are compiled by then, 128 wait, and the rest is over the token's share.
+  await expect.poll(() => [4, 5, 6, 7].includes(300 - 128 - refused.length)).toBe(true);
   expect(new Set(refused.map(each => JSON.stringify(each)))).toEqual(
     new Set([JSON.stringify({ status: 429, retryAfter: '1', code: 'too_many_requests' })]),
   );
