@@ -190,19 +190,18 @@ function goesBefore(one: Lane, other: Lane, nowMs: number): boolean {
   return (aheadMs || other.running - one.running || other.turn - one.turn) > 0;
 }
 
-function checkRoom({ options, background, callersWaiting, free }: State, lane: Lane): void {
-  const { permits, maxWaiting, maxWaitingPerCaller } = options;
-  if (lane !== background && lane.waiting.size >= maxWaitingPerCaller) {
+function checkRoom({ options, background, callersWaiting }: State, lane: Lane): void {
+  const { maxWaiting, maxWaitingPerCaller } = options;
+  const own = lane.waiting.size;
+  if (lane !== background && own >= maxWaitingPerCaller) {
     throw new GatewayError(
       'too_many_requests',
-      `${lane.waiting.size} queries of this access token are waiting already; allowed: ${maxWaitingPerCaller}`,
+      `${own} queries of this access token are waiting already; allowed: ${maxWaitingPerCaller}`,
     );
   }
-  if ((lane === background ? lane.waiting.size : callersWaiting) < maxWaiting) return;
-  throw new GatewayError(
-    'overloaded',
-    `${permits - free} queries are running and ${maxWaiting} are waiting already`,
-  );
+  const all = lane === background ? own : callersWaiting;
+  if (all < maxWaiting) return;
+  throw new GatewayError('overloaded', `${all} queries are waiting already; allowed: ${maxWaiting}`);
 }
 
 function wait(

@@ -226,7 +226,7 @@ test('a caller over its share of the waiting places is refused, others are not',
   void take('b 1');
   await expect(take('c 1')).rejects.toMatchObject({
     code: 'overloaded',
-    message: '1 queries are running and 3 are waiting already',
+    message: '3 queries are waiting already; allowed: 3',
   });
 });
 
