@@ -9,6 +9,7 @@ import { systemClock } from '../src/base/clock.ts';
 import type { Column } from '../src/base/rows.ts';
 import { composeGateway } from '../src/composition/composition-root.ts';
 import { readConfig } from '../src/composition/config.ts';
+import { growingTexts, textOfLength } from '../test/googlesql/growing-texts.ts';
 import type { StallInput } from './stall-input.ts';
 
 const header = (name: string, digit: number, settings: string) => `/*
@@ -67,7 +68,7 @@ function open(): Promise<number> {
       tablesVersion: async () => '',
       check: async () => [],
       explain: async () => ({ columns, sources: [] }),
-      run: async ({ callerSql = 'short' }) => made.get(callerSql)!,
+      run: async ({ callerSql = 'short' }) => made.get(callerSql) ?? made.get('short')!,
       usage: () => ({ waiting: 0, memoryBytes: 0 }),
       close: async () => undefined,
     };
@@ -114,6 +115,7 @@ const rest = (name: string, endpoint: string, sql: string, encoding: string): St
 /** What makes large answers, and what asks for larger ones. */
 export async function answerStalls(): Promise<StallInput[]> {
   await open();
+  const texts = Object.values(growingTexts);
   return [
     graphql('249 aliases of 1,000 rows, the most there may be', `{ rows(sql: "short") { ${aliases(249, 'id')} } }`),
     graphql('50 fields of 5 of 1,000 rows', `{ ${times(50, f => `f${f}: rows(sql: "short") { ${aliases(4, 'id')} }`)} }`),
@@ -126,6 +128,7 @@ export async function answerStalls(): Promise<StallInput[]> {
     graphql('450 equal fields', `{ ${times(450, () => 'rows(sql: "short") { id }')} }`),
     graphql('100 aliases of one field', `{ ${aliases(100, 'rows(sql: "short") { id n }')} }`),
     graphql('a chain of 99 fragments', `{ rows { ...F0 } } ${times(99, n => `fragment F${n} on RowsRow { ${aliases(10, 'id')} ...F${n + 1} }`)} fragment F99 on RowsRow { id }`),
+    graphql('fifteen fields of 60 KB of SQL', `{ ${times(15, f => `f${f}: rows(sql: ${JSON.stringify(textOfLength(texts[f % texts.length]!, 60_000))}) { id }`)} }`),
     graphql('2,500 deep', `{ ${'a { '.repeat(2500)} a ${'} '.repeat(2500)} }`),
     rest('60 MB, as it is', 'rows', 'huge', 'identity'),
     rest('60 MB, zstd', 'rows', 'huge', 'zstd'),

@@ -12,7 +12,7 @@ export type EnginePool = {
   use<Result>(task: Task<Result>, options?: { readonly isNew: boolean }): Promise<Result>;
   /** Starts a process in place of one that a query has cost, unless there are enough; resolves when it is ready, or can't start. */
   refill(): Promise<void>;
-  /** The tables of the database that a process has open: the one that `use` would lend, if any. */
+  /** The tables of the database that a process has open. */
   catalog(): Promise<Catalog>;
   /** The ids of the processes, the oldest first. */
   readonly pids: readonly number[];
@@ -143,7 +143,7 @@ export function createEnginePool(options: PoolOptions): EnginePool {
       giveBack(child);
     },
     catalog() {
-      const any = idle.at(-1)?.child ?? [...living].find(child => !outdated.has(child));
+      const any = [...living].find(child => !outdated.has(child));
       return any ? any.catalog : use(child => child.catalog);
     },
     async replace(next) {
