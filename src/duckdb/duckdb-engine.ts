@@ -144,9 +144,9 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
   }
 
   /**
-   * Waits for a permit to run with the statement compiled, so that no permit is idle while the front-end is busy with other texts. A caller has no
-   * more statements that are compiled and wait than there are permits, since each may take some megabytes. What is refreshed in
-   * the background was mostly compiled for somebody before.
+   * Waits for a permit to run, with the statement compiled first: no permit is idle while the front-end is busy with other texts. A caller has
+   * no more compiled statements waiting than there are permits, since each may take some megabytes. What is refreshed in the background was
+   * mostly compiled for somebody before.
    */
   async function admit(statement: Statement, options: RunOptions): Promise<() => void> {
     if (options.priority === 'background') return queue.take(options.signal, options);

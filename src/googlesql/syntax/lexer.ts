@@ -67,7 +67,7 @@ function isWordAt(text: string, index: number): boolean {
 
 /**
  * A place in a text, and the token that begins there. It moves in place: a text may have 60,000 tokens, and an object for each that lives
- * as long as the last one costs more than to read them all.
+ * as long as the last one costs more than reading them all does.
  */
 export type Scan = {
   readonly text: string;
