@@ -1,4 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { createGraphqlHandler } from '../../src/graphql/answer-graphql.ts';
+import type { RequestContext } from '../../src/http-messages/request-context.ts';
+import type { PipelineDeps } from '../../src/pipeline/run-endpoint.ts';
 import { openGateway } from '../support/open-gateway.ts';
 
 const sql = `/*
@@ -30,4 +33,37 @@ test("a bug of ours shows nothing to the caller, and is reported with the reques
   });
   expect(text).not.toContain('secret');
   expect(gateway.events).toContainEqual({ type: 'http.bug', requestId: 'the-request', cause: bug });
+});
+
+test("a bug before the operation shows nothing either, and is reported with the request's id", async () => {
+  const bug = new TypeError('cannot read the secret');
+  const reported: unknown[] = [];
+  const handle = createGraphqlHandler({
+    pipeline: {
+      queryTimeoutMs: 10_000,
+      tokens: {
+        authenticate() {
+          throw bug;
+        },
+      },
+    } as unknown as PipelineDeps, // nothing else is asked before
+    endpoints: { version: 1, all: () => [] } as never, // nor are these
+    page: undefined,
+    persisted: { listed: undefined, documents: { find: async () => undefined, keep: () => undefined } },
+    onFault: (requestId, cause) => reported.push([requestId, cause]),
+    onRefused: () => undefined,
+  });
+  const { status, body } = await handle({
+    requestId: 'the-request',
+    request: { method: 'POST', headers: {} },
+    signal: new AbortController().signal,
+  } as unknown as RequestContext);
+  expect([status, JSON.parse(String(body))]).toEqual([
+    500,
+    {
+      errors: [{ message: 'Internal error', extensions: { code: 'internal', status: 500 } }],
+      extensions: { request_id: 'the-request' },
+    },
+  ]);
+  expect(reported).toEqual([['the-request', bug]]);
 });

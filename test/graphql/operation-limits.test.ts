@@ -12,9 +12,9 @@ beforeAll(async () => {
   return gateway.close;
 });
 
-const error = (body: { errors: { message: string; extensions: object }[] }) => ({
-  message: body.errors[0]?.message,
-  ...body.errors[0]?.extensions,
+const error = ({ errors }: { errors?: { message: string; extensions: object }[] }) => ({
+  message: errors?.[0]?.message,
+  ...errors?.[0]?.extensions,
 });
 const ids = (rows: number, column = "'x'") =>
   `select ${column} as id from unnest(generate_array(1, ${rows})) n`;
@@ -40,6 +40,26 @@ describe('the size of a result is bounded while it executes', () => {
       },
     ]);
     expect(body.extensions.request_id).toEqual(expect.any(String));
+  });
+
+  test.each([
+    ['a fragment', '...Row', `fragment Row on LogsAllRow { ${aliases(300, 'id')} }`],
+    ['an inline fragment', `... on LogsAllRow { ${aliases(300, 'id')} }`, ''],
+    ['aliases', aliases(300, 'id'), ''],
+  ])('contract 11.3: the fields of one list count through %s', async (_what, selection, fragment) => {
+    const document = `query ($sql: String!) { logsAll(project: "ours", sql: $sql) { ${selection} } } ${fragment}`;
+    const { status, body } = await ask(document, { sql });
+    expect([status, error(body)]).toEqual([
+      400,
+      expect.objectContaining({ message: expect.stringContaining('more than 250000 fields') }),
+    ]);
+  });
+
+  test('few rows of many fields are few fields', async () => {
+    const fields = times(10, n => `f${n}: logsAll(project: "ours", sql: $sql) { ...Row }`).join(' ');
+    const document = `query ($sql: String!) { ${fields} } fragment Row on LogsAllRow { ${aliases(400, 'id')} }`;
+    const { status, body } = await ask(document, { sql: ids(3) });
+    expect([status, body.errors, body.data?.f9[2].a399]).toEqual([200, undefined, 'x']);
   });
 
   test('rows as JSON count, whatever aliases they have', async () => {
@@ -193,6 +213,7 @@ describe('introspection counts', () => {
 
   test.each([
     ['aliases of all types', `{ __schema { ${aliases(60, 'types { fields { ...F } }')} } } fragment F on __Field { ${aliases(40, 'name')} }`],
+    ['inline fragments in a list of types', `{ __schema { types { ... on __Type { ${aliases(40, 'fields { ...F }')} } } } } fragment F on __Field { ${aliases(40, 'name')} }`],
     ['a type by variable', `query ($n: String!) { ${aliases(60, '__type(name: $n) { fields { ...F } }')} } fragment F on __Field { ${aliases(60, 'name')} }`],
     ['fragments on the query', `{ ...Q } fragment Q on Query { ${aliases(300, '__schema { types { ...T } }')} } fragment T on __Type { ${aliases(60, 'description')} }`],
   ])('%s: more than 50,000 fields are refused', async (_what, document) => {
