@@ -184,13 +184,6 @@ export const allocation: readonly Mutant[] = [
     test: ['test/http/heavy-neighbours.test.ts', 'queries that fail for memory leave plain ones alone'],
   },
   {
-    promise: 'large statements leave room for those that come after them',
-    file: engineProcess,
-    find: endOfRun,
-    replace: keptAfterSuccess,
-    test: ['test/http/heavy-neighbours.test.ts', 'large statements leave nothing behind (contract 11.5)'],
-  },
-  {
     promise: 'a process that uses too much memory is killed, with its query alone',
     file: engineProcess,
     find: "if (residentBytes() > settings.residentLimitMb * 1024 * 1024) report({ type: 'out of memory' });",

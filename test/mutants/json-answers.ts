@@ -13,6 +13,15 @@ const mistyped = (name: string, title: string): Mutant => ({
   test: [nested, title],
 });
 
+/** Answers a nested value as broken JSON: each suite reads what it is answered, whatever else it is about. */
+const broken = (suite: string, ...test: Mutant['test']): Mutant => ({
+  promise: `${suite} parses the answers that it gets`,
+  file: 'src/googlesql/printer/finish-row.ts',
+  find: "replace(opening.length, '[{');",
+  replace: "replace(opening.length, '[{,');",
+  test,
+});
+
 export const jsonAnswers: readonly Mutant[] = [
   mistyped('ANY_VALUE', 'any_value(metadata) as metadata'),
   mistyped('ANY_VALUE', 'any_value(metadata having max timestamp)'),
@@ -70,4 +79,21 @@ export const jsonAnswers: readonly Mutant[] = [
     replace: 'known.get(text) ?? readZone(text) ?? { name: text, minutes: 0 };',
     test: [nested, "select datetime(timestamp, concat('Nowhere', '/Land')) as x from edge_logs"],
   },
+  broken(
+    'the suite of the contract',
+    'test/contract/logs-all.test.ts',
+    'contract 1.4: only rows of `project`',
+  ),
+  broken('the suite of GraphQL', 'test/graphql/graphql-handler.test.ts', 'contract 3.2: logsAll'),
+  broken('the suite of agents', 'test/mcp/mcp.test.ts', 'calls one, and gets rows that fit its schema'),
+  broken(
+    'the suite of the sandbox',
+    'test/sandbox/fuzz.test.ts',
+    'every source holds rows that a leak would show',
+  ),
+  broken(
+    'the comparison with the reference',
+    'test/oracle/nested.test.ts',
+    'a nested value is answered like the reference whatever hands it on',
+  ),
 ];
