@@ -185,6 +185,21 @@ function compileMs(sql: string, enoughMs = 0): number {
 /** A text four times as long may take ten times as long; below this, in milliseconds, a ratio says nothing. */
 const [mostGrowth, tooShortMs] = [10, 100];
 
+const names = (count: number) => list(count, n => `c${n}`);
+
+test.each<[string, (width: number) => string]>([
+  ['EXCEPT', width => `select * except (${names(width - 1)}) from w`],
+  ['REPLACE', width => `select * replace (${list(width, n => `${n} as c${n}`)}) from w`],
+  ['GROUP BY', width => `select ${names(width)} from w group by ${names(width)}`],
+  ['USING', width => `select * from w a join w b using (${names(width)})`],
+])('contract 11.2: a column takes no longer among a thousand of %s than among fewer', (_, query) => {
+  const sql = (times: number, width: number) =>
+    `with w as (select ${columns(width)}) select 1 as x from ${list(times, n => `(${query(width)}) t${n}`)}`;
+  // As many columns in both.
+  const isLinear = () => compileMs(sql(3, 1000)) < 3 * Math.max(10, compileMs(sql(30, 100)));
+  expect([1, 2, 3].some(isLinear)).toBe(true);
+});
+
 test('contract 11.2: refuses patterns of SAFE calls that are too large together, valid or not, before they are compiled', () => {
   // The other case of each character of a large range is found one by one: a thousand instructions.
   const matches = (count: number, end: string) =>
