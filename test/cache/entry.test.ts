@@ -37,6 +37,26 @@ describe('a stored entry', () => {
     }
   });
 
+  test('contract 11.2: is compressed and decompressed in the thread pool if it is long', async () => {
+    const isDoneAtOnce = async (work: Promise<unknown>) => {
+      let isDone = false;
+      const working = work.then(() => {
+        isDone = true;
+      });
+      // Microtasks alone run here: what the thread pool has made arrives after them.
+      for (let turns = 0; turns < 100; turns++) await Promise.resolve();
+      const wasDone = isDone;
+      await working;
+      return wasDone;
+    };
+    const atOnce = async ({ entry, value }: Awaited<ReturnType<typeof entryOf>>) => [
+      await isDoneAtOnce(encodeEntry(entry)),
+      await isDoneAtOnce(decodeEntry(value, 'the key')),
+    ];
+    expect(await atOnce(await entryOf(100_000))).toEqual([true, true]);
+    expect(await atOnce(await entryOf(900_000))).toEqual([false, false]);
+  });
+
   test('contract 11.2: is decompressed one at a time if it is long, whoever asks', async () => {
     const [long, short] = [await entryOf(9_000_000), await entryOf(300_000)];
     const ended: string[] = [];
