@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import type { Engine, RunOptions } from '../../src/engine/engine.ts';
 import { startLoopClock } from '../support/loop-clock.ts';
-import { openGateway } from '../support/open-gateway.ts';
+import { type Answered, openGateway } from '../support/open-gateway.ts';
 import { startRedisServer } from '../support/redis-server.ts';
 
 const sqlFiles = {
@@ -88,6 +88,34 @@ test('runs of one batch share its time', async () => {
   for (let at = 1; at < left.length; at++)
     expect(left[at]).toBeLessThanOrEqual(Math.max(10, left[at - 1]! - 600));
 });
+
+test.each(['REST', 'GraphQL', 'an agent'])(
+  'contract 11.6: %s is answered within 250 ms of its deadline, whatever the engine does',
+  async handler => {
+    const stuck = Promise.withResolvers<never>();
+    // It hears no signal, and knows no time-out.
+    const gateway = await openOver(() => stuck.promise, {});
+    onTestFinished(() => stuck.reject(new Error('the test is over')));
+    const post = (path: string, body: object) =>
+      gateway.send(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        body: JSON.stringify(body),
+      });
+    const asks: Record<string, () => Promise<Answered>> = {
+      REST: () => post('/api/endpoints/query/things', { thing: 'a' }),
+      GraphQL: () => gateway.graphql('{ a: things(thing: "a") { n } b: things(thing: "b") { n } }'),
+      'an agent': () => {
+        const params = { name: 'things', arguments: { thing: 'a' } };
+        return post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+      },
+    };
+    const tookMs = startLoopClock();
+    const { text } = await asks[handler]!();
+    expect(tookMs()).toBeLessThan(queryTimeoutMs + 250);
+    expect(text).toContain(`did not finish within ${queryTimeoutMs} ms`);
+  },
+);
 
 test.each(['REST', 'GraphQL'])(
   "%s: the wait for another gateway's query and a run of one's own share the time of the request",
