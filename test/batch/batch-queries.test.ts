@@ -8,14 +8,15 @@ import { splitRows } from '../../src/batch/run-queries.ts';
 import { parseDefinition } from '../../src/endpoints/parse-definition.ts';
 import { longestTurn } from '../support/longest-turn.ts';
 
-const definition = parseDefinition(
-  'things.sql',
-  `/*
+const definitionOf = (type: 'string' | 'regexp') =>
+  parseDefinition(
+    'things.sql',
+    `/*
 id: 00000000-0000-0000-0000-000000000001
 name: things
 description: Test.
 parameters:
-  thing: { type: string, required: true, description: A thing. }
+  thing: { type: ${type}, required: true, description: A thing. }
   kind: { type: string, description: A kind. }
 columns:
   n: { type: INT64, description: A number. }
@@ -23,8 +24,9 @@ maxRows: 3
 batch: { parameter: thing, key: thing }
 */
 select 1 as n`,
-  'select thing, 1 as n from unnest(@things) as thing',
-);
+    'select thing, 1 as n from unnest(@things) as thing',
+  );
+const definition = definitionOf('string');
 const query = (thing: string, kind: string | null = null): EndpointQuery => ({
   definition,
   parameters: [
@@ -48,6 +50,7 @@ function openEngine() {
     if (things.includes('forbidden'))
       throw new GatewayError('engine_failed', 'No access', { isSourceFailure: true });
     if (things.includes('greedy')) throw new GatewayError('too_many_requests', 'Too many are waiting');
+    if (things.includes('late')) throw new GatewayError('deadline_exceeded', 'The time is over');
     if (things.includes('away')) throw new GatewayError('unavailable', 'The engine is away');
     return typeof value === 'string' ? rowsOf([{ n: 7 }]) : rowsOf(things.map(thing => ({ thing, n: 7 })));
   };
@@ -72,6 +75,17 @@ test('queries that come together are one run, those of another kind another', as
   ]);
   expect(runs).toEqual([['a', 'b'], ['a']]);
   expect(answers.map(({ rowsJson }) => rowsJson.toString())).toEqual(answers.map(() => '[{"n":7}]'));
+});
+
+test('contract 11.6: a run has fifty patterns at most, for one pattern is made of them', async () => {
+  const { run, runs } = openEngine();
+  const batched = batchQueries(run, setImmediate);
+  const patterns = definitionOf('regexp');
+  const asked = Array.from({ length: 120 }, (_, n) =>
+    batched({ ...query(`(a?)b${n}`), definition: patterns }, never),
+  );
+  await Promise.all(asked);
+  expect(runs.map(({ length }) => length)).toEqual([50, 50, 20]);
 });
 
 test('queries of other limits of bytes do not share a run, which has but one', async () => {
@@ -128,6 +142,7 @@ test.each([
   ['the engine is away', 'away'],
   ['the caller has too many waiting', 'greedy'],
   ['any query of the same tables is refused', 'forbidden'],
+  ['the time is over', 'late'],
 ])('where %s, nothing is tried again', async (_, fault) => {
   const { run, runs } = openEngine();
   const batched = batchQueries(run, setImmediate);
