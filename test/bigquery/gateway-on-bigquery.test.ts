@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 import { bigqueryEnvironment, sourceTables } from './bigquery-environment.ts';
 import { complete, openWarehouse, type Script } from './scripted-warehouse.ts';
@@ -12,10 +12,16 @@ afterEach(async () => {
   opened = undefined;
 });
 
+type OpenOptions = {
+  readonly maxBytesBilled?: string;
+  /** Limits on what runs and waits. Default: as they are. */
+  readonly shares?: Readonly<Record<string, string>>;
+};
+
 async function open(
   script: Script,
   sqlFiles: Readonly<Record<string, string>> = {},
-  { maxBytesBilled = '1000' } = {},
+  { maxBytesBilled = '1000', shares = {} }: OpenOptions = {},
 ) {
   const warehouse = await openWarehouse({
     ...script,
@@ -26,6 +32,7 @@ async function open(
     environment: {
       ...bigqueryEnvironment(warehouse.url),
       BIGQUERY_MAX_BYTES_BILLED: maxBytesBilled,
+      ...shares,
       WARM_IN_PROCESS: 'true',
       // Keeps it off Redis, whose own clock says there what is due.
       CACHE_MEMORY_MB: '64',
@@ -93,6 +100,32 @@ test('a query over the limit of bytes is refused with the limit', async () => {
     502,
     'The query would be billed more bytes than it may; the limit is 1000',
   ]);
+});
+
+test('contract 2.18, 11.1: a flood of one token at the warehouse gets 429 beyond its share, and another token is served', async () => {
+  const { gateway, warehouse } = await open(
+    { results: ['hang', 'hang', complete(['1'], { schema: { fields } })] },
+    {},
+    { shares: { BIGQUERY_MAX_CONCURRENT_QUERIES: '3', MAX_WAITING_PER_TOKEN: '4' } },
+  );
+  const ask = (n: number, init?: RequestInit) =>
+    gateway.send(`${path}?project=p1&sql=select+${n}+as+n`, init);
+  const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
+  const refused: unknown[] = [];
+  const flood = Array.from({ length: 20 }, (_, n) =>
+    ask(n, { signal: leaving.signal }).then(
+      ({ status, headers, body }) => refused.push([status, headers.get('retry-after'), body.error.code]),
+      () => undefined,
+    ),
+  );
+  // Two run, for the last place is kept for somebody else, and four wait.
+  await vi.waitFor(() => expect(warehouse.asked.filter(({ what }) => what === 'results')).toHaveLength(2));
+  await expect.poll(() => refused).toEqual(Array(14).fill([429, '1', 'too_many_requests']));
+  const other = await ask(20, { headers: { 'x-api-key': await gateway.issue() } });
+  expect([other.status, other.text]).toEqual([200, '{"result":[{"n":1}]}']);
+  leaving.abort();
+  await Promise.all(flood);
 });
 
 test('contract 2.16, 2.19: a warehouse that refuses is a 502 that names nothing of it', async () => {

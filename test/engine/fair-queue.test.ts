@@ -88,10 +88,36 @@ test('contract 11.1: callers of short queries and of long ones have the same tim
   expect(short.longestMs).toBeLessThan(200);
 });
 
+test('contract 11.1: the time is the same with one permit, too, where each of them runs as many queries at a time', async () => {
+  const had = await play(
+    [
+      { caller: 'long', queries: 4, ms: 700 },
+      { caller: 'short', queries: 4, ms: 20 },
+    ],
+    { permits: 1 },
+  );
+  expect(had.short!.usedMs / had.long!.usedMs).toBeGreaterThan(0.8);
+  expect(had.short!.usedMs / had.long!.usedMs).toBeLessThan(1.25);
+});
+
 test('whatever others have used, a caller waits no longer than its share and one query of each', async () => {
   const others = ['a', 'b', 'c'].map(caller => ({ caller, queries: 6, ms: 100 }));
   const had = await play([...others, { caller: 'single', queries: 1, ms: 100 }]);
   expect(had.single!.longestMs).toBeLessThanOrEqual(400);
+});
+
+test('who comes late has no advantage of having used nothing', async () => {
+  const { take, started, clock } = openQueue();
+  const queued: Promise<void>[] = [];
+  const run = async (name: string) => {
+    const end = await take(name);
+    clock.ms += 100;
+    if (name === 'a 3') queued.push(...['b 1', 'b 2', 'b 3'].map(run));
+    end();
+  };
+  await Promise.all(Array.from({ length: 6 }, (_, n) => run(`a ${n + 1}`)));
+  await Promise.all(queued);
+  expect(started).toEqual(['a 1', 'a 2', 'a 3', 'b 1', 'a 4', 'b 2', 'a 5', 'b 3', 'a 6']);
 });
 
 test('who comes back has no advantage of having been away', async () => {

@@ -26,6 +26,7 @@ test('three hundred heavy queries of one token do not keep another token waiting
   expect((await ask()).status).toBe(200);
 
   const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
   const refused: { status: number; retryAfter: string | null; code: string }[] = [];
   let others = 0;
   const flood = Array.from({ length: 300 }, (_, n) =>
@@ -56,6 +57,7 @@ test('contract 11.1: who joins a query that waits behind a flood of another toke
   });
   onTestFinished(gateway.close);
   const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
   const flood = Array.from({ length: 20 }, (_, n) =>
     gateway.send(endlessPath(n), { signal: leaving.signal }).catch(() => undefined),
   );
