@@ -51,6 +51,26 @@ test('contract 2.27: who takes a long answer that was written at once bit by bit
   expect([ended, own.destroyed, unread.bytes]).toEqual([['slow_reader'], true, 0]);
 });
 
+test('contract 2.27: who takes a few bytes now and then makes no progress', () => {
+  const { unread, ended } = watchUnread({ maxBytes: 1e9 });
+  const [response] = queueOf(1);
+  const handle = { writeQueueSize: 10 * pieceBytes, reset: () => 0 };
+  Object.assign(response!.req.socket, { _handle: handle });
+  unread.watch(response!, 'slow');
+  for (let round = 0; round < 5; round++) {
+    vi.advanceTimersByTime(50_000);
+    expect(ended).toEqual([]);
+    handle.writeQueueSize -= pieceBytes;
+  }
+  const endsMs = performance.now() + 65_000;
+  while (ended.length === 0 && performance.now() < endsMs) {
+    vi.advanceTimersByTime(1000);
+    handle.writeQueueSize -= 100;
+  }
+  Object.assign(response!.req.socket, { _handle: null });
+  expect(ended).toEqual(['slow_reader']);
+});
+
 test('contract 2.27: time in which the gateway stood still is not the reader’s', async () => {
   const { own } = await openPair();
   const ended: EndReason[] = [];

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../src/composition/config.ts';
 import { edgeRow } from '../support/edge-row.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
-import { openRaw, readAnswers } from '../support/raw-connection.ts';
+import { openRaw, type RawConnection, readAnswers } from '../support/raw-connection.ts';
 
 const now = '2026-01-15T12:00:00Z';
 const row = edgeRow({ id: 'a', timestamp: '2026-01-15T11:00:00Z', project: 'ours' });
@@ -36,6 +36,9 @@ const large = (megabytes: number, mark = 'x') =>
     sql: `select concat('${mark}', repeat('x', 9999)) as x from unnest(generate_array(1, ${megabytes * 100})) n`,
   })}`;
 
+/** An answer that is written at once. */
+const shortHit = `${logs}?${new URLSearchParams({ project: 'ours', sql: "select repeat('x', 14000) as x" })}`;
+
 test('contract 2.26, 2.27: by default 408 comes within 20 s, and an answer that is not taken ends within 30 s', () => {
   const { RECEIVE_TIMEOUT_MS, SEND_TIMEOUT_MS } = readConfig({});
   expect(RECEIVE_TIMEOUT_MS).toBeLessThanOrEqual(20_000);
@@ -51,6 +54,7 @@ describe('what does not arrive ends with 408 (contract 2.26)', () => {
     ['a long body that stops', `${post(logs, 200_000)}{"pro`],
     ['a GraphQL body that stops', `${post('/graphql', 50)}{"query`],
     ['a long GraphQL body that stops', `${post('/graphql', 200_000)}{"query`],
+    ['rows to load that stop', `${post('/api/sources/postgres.logs/rows', 200_000)}{"event`],
   ])('%s', async (_what, bytes) => {
     const before = endings('slow_sender');
     const connection = await openRaw(gateway.port);
@@ -67,14 +71,24 @@ describe('what does not arrive ends with 408 (contract 2.26)', () => {
 
   test('a body that comes byte by byte makes progress, but not for ever', async () => {
     const connection = await openRaw(gateway.port);
-    connection.write(post(logs, 1000));
-    const timer = setInterval(() => connection.write(' '), 100);
-    onTestFinished(() => clearInterval(timer));
+    sendSlowly(connection);
     const startedMs = performance.now();
     const [answer] = readAnswers(await connection.ended);
     expect(answer?.status).toBe(408);
     // Longer than one time-out, for it made progress.
     expect(performance.now() - startedMs).toBeGreaterThan(1000);
+  });
+
+  test('half a head ends by a time-out of its own, before a body that comes byte by byte', async () => {
+    const own = await openGateway({ rows, now, environment: { RECEIVE_TIMEOUT_MS: '1000' } });
+    onTestFinished(own.close);
+    const body = await openRaw(own.port);
+    const sent = sendSlowly(body);
+    await own.until(() => sent() > 10);
+    const head = await openRaw(own.port);
+    head.write(`GET ${logs} HTTP/1.1\r\nHost: x\r\nX-A`);
+    expect(readAnswers(await head.ended)).toMatchObject([{ status: 408 }]);
+    expect(body.text()).toBe('');
   });
 
   test.each([
@@ -91,6 +105,18 @@ describe('what does not arrive ends with 408 (contract 2.26)', () => {
     expect((await connection.ended).startsWith('HTTP/1.1 200')).toBe(true);
   });
 });
+
+/** Sends a body of 150 bytes in fifteen seconds. @returns how many bytes of it were sent */
+function sendSlowly(connection: RawConnection): () => number {
+  let sent = 0;
+  connection.write(post(logs, 150));
+  const timer = setInterval(() => {
+    sent++;
+    connection.write(' ');
+  }, 100);
+  onTestFinished(() => clearInterval(timer));
+  return () => sent;
+}
 
 test.each(['/graphql', logs, '/admin/invalidate', '/mcp', '/api/sources/postgres.logs/rows'])(
   'a request that announces no body is answered as one with an empty body, at once: POST %s',
@@ -188,6 +214,8 @@ describe('an answer that its reader does not take ends (contract 2.27)', () => {
     connection.socket.pause();
     connection.write(get(large(16) + format));
     await gateway.until(() => gateway.http.unreadBytes() > 0);
+    // All that is in memory for it, what is still to be written too.
+    expect(gateway.http.unreadBytes()).toBeGreaterThanOrEqual(10_000_000);
     await gateway.until(() => endings('slow_reader') > before);
     expect(gateway.http.unreadBytes()).toBe(0);
     connection.socket.resume();
@@ -209,6 +237,27 @@ describe('an answer that its reader does not take ends (contract 2.27)', () => {
     expect(text.startsWith('HTTP/1.1 200')).toBe(true);
     // Of each row its name, the mark and 9,999 more; what frames chunks has none.
     expect(text.slice(text.indexOf('\r\n\r\n')).match(/x/g)).toHaveLength(1000 * 10_001);
+  });
+
+  test.each([
+    ['of a route', '/api/endpoints', 16],
+    ['that are repeated', shortHit, 16],
+    ['that are repeated by the bytes of their request', shortHit, 1],
+  ])('a reader of short answers %s who stops is cut off', async (_what, path, atOnce) => {
+    const before = endings('slow_reader');
+    const connection = await openRaw(gateway.port);
+    connection.socket.pause();
+    const count = (type: string) => gateway.events.filter(event => event.type === type).length;
+    const [first, refused] = [count('http.answered'), count('http.refused')];
+    // The system takes megabytes of them.
+    for (let sent = 0; gateway.http.unreadBytes() === 0; ) {
+      connection.write(get(path).repeat(atOnce));
+      sent += atOnce;
+      await gateway.until(() => count('http.answered') >= first + sent || count('http.refused') > refused);
+      expect(count('http.refused')).toBe(refused);
+    }
+    await gateway.until(() => endings('slow_reader') > before);
+    expect(gateway.http.unreadBytes()).toBe(0);
   });
 
   test('beyond the bound over all connections, the slowest readers end, and others are served', async () => {

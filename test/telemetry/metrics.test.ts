@@ -59,6 +59,22 @@ test.each<[string, GatewayEvent[], string[]]>([
     ['endpoint_errors_total{code="overloaded"} 1'],
   ],
   [
+    'connections that were ended, by reason',
+    [
+      { type: 'http.connection_ended', reason: 'slow_reader' },
+      { type: 'http.connection_ended', reason: 'slow_sender' },
+      { type: 'http.connection_ended', reason: 'slow_reader' },
+      { type: 'http.connection_ended', reason: 'unread_limit' },
+      { type: 'http.connection_ended', reason: 'connection_limit' },
+    ],
+    [
+      'http_connections_ended_total{reason="slow_reader"} 2',
+      'http_connections_ended_total{reason="slow_sender"} 1',
+      'http_connections_ended_total{reason="unread_limit"} 1',
+      'http_connections_ended_total{reason="connection_limit"} 1',
+    ],
+  ],
+  [
     'queries under way, and those that ended, by outcome, with their time and cost',
     [
       { type: 'engine.query_started', endpoint },
