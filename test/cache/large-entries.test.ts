@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/base/errors.ts';
 import { createMemoryStore } from '../../src/store/memory-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { longestTurn } from '../support/longest-turn.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { ask, countingRequest, never, openCache, settle } from './open-cache.ts';
@@ -34,6 +36,33 @@ test('gateways that waited for it then do not wait for one another', async () =>
   expect(query.runs).toBe(4);
   second.resolve();
   expect(await Promise.all(asked)).toEqual(Array(4).fill(expect.stringMatching(/^miss/)));
+});
+
+test('a caller waits for the writing of a large value no longer than for the store, and the writing goes on', async () => {
+  const store = createMemoryStore({ maxBytes: 1e7, clock });
+  const gate = Promise.withResolvers<void>();
+  const slow: Store = {
+    ...store,
+    publish: (...args) => gate.promise.then(() => store.publish(...args)),
+    // It comes behind, on the same connection.
+    release: (...args) => gate.promise.then(() => store.release(...args)),
+  };
+  const gateway = openCache({ clock, store: slow });
+  const { request } = countingRequest('a');
+  // They do not compress.
+  const rowsJson = Buffer.from(`["${randomBytes(400_000).toString('base64')}"]`);
+  const run = async () => ({ columns: [], rowsJson, rowCount: 1 });
+  let state = 'asked';
+  const answered = gateway.cache.read({ ...request, load: { run } }, { signal: never }).then(answer => {
+    state = answer.state;
+  });
+  await expect.poll(() => state, { timeout: 10_000 }).toBe('miss');
+  const stored = async () => (await store.read([request.key.digest], [])).values[0]?.length ?? 0;
+  expect(await stored()).toBe(0);
+  gate.resolve();
+  await answered;
+  await expect.poll(stored).toBeGreaterThan(400_000);
+  expect(gateway.trace()).not.toContain('store.down');
 });
 
 const rows = { columns: [], rowsJson: Buffer.from(`["${'x'.repeat(7e6)}"]`), rowCount: 1 };

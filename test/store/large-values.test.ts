@@ -25,6 +25,13 @@ async function put(store: Store, key: string, value: Buffer): Promise<void> {
   expect(await store.publish(key, key, value, 60_000)).toBe(true);
 }
 
+/** How many commands that read values Redis has run, among other scripts. */
+async function readsRun(): Promise<number> {
+  const stats = await redis.command('INFO commandstats');
+  const counts = [...stats.matchAll(/cmdstat_(?:eval|evalsha|mget):calls=(\d+)/g)];
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
 /** A network that lets this many bytes of answers through every 10 ms; 0 stops it. */
 async function openSlowNetwork() {
   const network = { bytes: Number.POSITIVE_INFINITY, url: '', largestAnswer: 0 };
@@ -63,7 +70,10 @@ test('what is more than one command may read is read by several, in order', asyn
   for (const [at, size] of sizes.entries()) await put(store, `k${at}`, Buffer.alloc(size, at + 1));
   await store.bumpGeneration('g');
   const keys = ['absent', ...sizes.map((_, at) => `k${at}`), 'absent too'];
+  const before = await readsRun();
   const { values, generations } = await store.read(keys, ['g', 'none']);
+  // Eight megabytes at a time: what comes before the second long value, this and the third, the longest, the last.
+  expect((await readsRun()) - before).toBe(4);
   expect(values.map(value => value && [value.length, value[0]])).toEqual([
     undefined,
     ...sizes.map((size, at) => [size, at + 1]),
@@ -84,4 +94,16 @@ test('an answer that is on its way is not late, however long it takes; one that 
   network.bytes = 0;
   await expect(store.read(['large'], [])).rejects.toThrow('no answer within 300 ms');
   await delay(0);
+});
+
+test('an answer that is on its way has ten deadlines at most', async () => {
+  await put(await open(redis.url), 'larger', Buffer.alloc(4_000_000, 'x'));
+  const network = await openSlowNetwork();
+  const store = await open(network.url, 80);
+  network.bytes = 10_000; // the whole takes four seconds
+  await vi.waitFor(
+    () =>
+      expect(store.read(['larger'], [])).rejects.toThrow('Redis does not answer: no answer within 800 ms'),
+    10_000,
+  );
 });
