@@ -1,13 +1,16 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import promises, { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { issueToken, revokeToken } from '../../src/auth/manage-tokens.ts';
 import { tokenFile } from '../../src/auth/token-file.ts';
 import { issuedIn } from '../../src/auth/token-record.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { watchFlushes } from '../support/watch-flushes.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const clock = createStandingClock();
@@ -35,9 +38,10 @@ const withoutTokens = async () => (await readdir(directory)).filter(name => name
 
 describe('commands at the same time', () => {
   test('issue eight tokens, and revoked ones stay revoked', async () => {
-    const old = await Promise.all(
-      Array.from({ length: 2 }, (_, n) => issueToken(tokenFile(file), { name: `old ${n}`, clock })),
-    );
+    const old = [
+      await issueToken(tokenFile(file), { name: 'old 0', clock }),
+      await issueToken(tokenFile(file), { name: 'old 1', clock }),
+    ];
     const [issued, revoked] = await Promise.all([
       Promise.all(Array.from({ length: 8 }, (_, n) => run(`issue --name new-${n}`))),
       Promise.all(old.map(token => run(`revoke ${idOf(token)}`))),
@@ -86,6 +90,65 @@ describe('a lock', () => {
     expect(await tokenFile(file).read()).toEqual([]);
     expect(await readFile(lock(), 'utf8')).toBe('held');
   });
+
+  test('that another command took over is left to it', async () => {
+    await tokenFile(file).change(records => {
+      writeFileSync(lock(), 'held');
+      return records;
+    });
+    expect(await readFile(lock(), 'utf8')).toBe('held');
+  });
+
+  test('that another command took over first is put back', async () => {
+    await writeFile(lock(), 'gone');
+    const longAgo = new Date(Date.now() - 60_000);
+    await utimes(lock(), longAgo, longAgo);
+    const { rename } = promises;
+    vi.spyOn(promises, 'rename').mockImplementationOnce(async (from, to) => {
+      await writeFile(`${lock()}.new`, 'held');
+      await rename(`${lock()}.new`, lock());
+      await rename(from, to);
+    });
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+    });
+    const failure = issueToken(tokenFile(file, { lockMs: 200 }), { name: 'late', clock });
+    await expect(failure).rejects.toThrow(`${file}.lock`);
+    expect(await readFile(lock(), 'utf8')).toBe('held');
+  });
+});
+
+test('a change that somebody without a lock undoes fails', async () => {
+  const disk = await watchFlushes(directory, () => false);
+  disk.onFlush(() => writeFileSync(file, '[]\n'));
+  const failure = issueToken(tokenFile(file), { name: 'lost', clock });
+  await expect(failure).rejects.toThrow(`${file} was changed by somebody else`);
+});
+
+test('whenever the power is cut, the list is the old one or the new one, and a token that was shown is in it', async () => {
+  const [data, cuts] = [join(directory, 'data'), join(directory, 'cuts')];
+  await mkdir(data);
+  const records = tokenFile(join(data, 'tokens.json'));
+  const disk = await watchFlushes(data, () => false);
+  await issueToken(records, { name: 'old', clock });
+  const folders: string[] = [];
+  const cut = () => {
+    folders.push(join(cuts, String(folders.length)));
+    disk.copyTo(folders.at(-1)!);
+  };
+  disk.onFlush(cut);
+  await issueToken(records, { name: 'new', clock });
+  cut();
+  const lists = await Promise.all(folders.map(folder => tokenFile(join(folder, 'tokens.json')).read()));
+  const names = lists.map(list =>
+    issuedIn(list)
+      .map(({ name }) => name)
+      .join(),
+  );
+  expect(new Set(names)).toEqual(new Set(['old', 'old,new']));
+  expect(names.at(-1)).toBe('old,new');
 });
 
 describe('a disk that is full', () => {

@@ -19,24 +19,30 @@ async function prepare(environment: Record<string, string>, directory?: string) 
     BIGQUERY_TABLES: 'postgres.logs=project-1.logs.postgres',
   };
   const config = readConfig({ ...warehouse, DATA_DIR, ...environment });
-  const { isOwnToken } = await prepareData(config, {
+  const { isOwnToken, accessToken } = await prepareData(config, {
     clock,
     emit: () => undefined,
     onProgress: () => undefined,
   });
-  return { isOwnToken, files: await readdir(DATA_DIR) };
+  return { isOwnToken, accessToken, files: await readdir(DATA_DIR) };
 }
 
 test('a first start makes a token only where nobody else gives one', async () => {
-  expect(await prepare({})).toEqual({ isOwnToken: true, files: ['sample-token'] });
+  expect(await prepare({})).toMatchObject({ isOwnToken: true, files: ['sample-token'] });
   const jwt = { JWT_ISSUER: 'i', JWT_AUDIENCE: 'a', JWT_SECRET: 'x'.repeat(32) };
   const all: Record<string, string>[] = [{ ACCESS_TOKEN: 'one' }, { TOKEN_HASHES: 'a'.repeat(64) }, jwt];
   for (const given of all) {
-    expect(await prepare(given)).toEqual({ isOwnToken: false, files: [] });
+    expect(await prepare(given)).toMatchObject({ isOwnToken: false, files: [] });
   }
   const directory = await temporaryDirectory();
   await issueToken(tokenFile(join(directory, 'tokens.json')), { name: 'x', clock });
-  expect(await prepare({}, directory)).toEqual({ isOwnToken: false, files: ['tokens.json'] });
+  expect(await prepare({}, directory)).toMatchObject({ isOwnToken: false, files: ['tokens.json'] });
+});
+
+test('first starts at the same time make one token', async () => {
+  const directory = await temporaryDirectory();
+  const starts = await Promise.all(Array.from({ length: 5 }, () => prepare({}, directory)));
+  expect(new Set(starts.map(({ accessToken }) => accessToken)).size).toBe(1);
 });
 
 test('a data folder that is made is open to its owner alone', async () => {
