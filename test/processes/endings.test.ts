@@ -1,7 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { databasePath } from '../../src/composition/compose-engine.ts';
@@ -11,6 +13,7 @@ import { sourceTables } from '../bigquery/bigquery-environment.ts';
 import { startTwins } from '../bigquery/twin-gateways.ts';
 import { childrenOf } from '../support/children-of.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
+import { freePort } from '../support/free-port.ts';
 import { startLoopClock } from '../support/loop-clock.ts';
 import { openRaw, readAnswers } from '../support/raw-connection.ts';
 import { startRedisServer } from '../support/redis-server.ts';
@@ -62,12 +65,14 @@ async function start(program: 'gateway' | 'worker', environment: Record<string, 
   return { child, port: Number(/gateway at \S+:(\d+)/.exec(out)?.[1]), errors: () => err };
 }
 
-/** Sends a signal, and waits for the end. */
-async function endsBy(child: ChildProcess, signal: NodeJS.Signals) {
+/** Sends a signal, and waits for the end; kills what has none within this many milliseconds. */
+async function endsBy(child: ChildProcess, signal: NodeJS.Signals, limitMs = 240_000) {
   const tookMs = startLoopClock();
   const ended = once(child, 'exit');
   child.kill(signal);
+  const late = setTimeout(() => child.kill('SIGKILL'), limitMs);
   const [code] = await ended;
+  clearTimeout(late);
   return { code, ms: tookMs() };
 }
 
@@ -125,8 +130,8 @@ describe('SIGTERM drops nothing', () => {
   });
 
   test('/readyz says so, what is in a socket is answered, and idle connections are closed', async () => {
-    // Long enough for the slow queries on a busy machine; the end does not wait for it.
-    const { child, port } = await start('gateway', { DRAIN_MS: '30000' });
+    // Longer than the test may take: the end does not wait for it.
+    const { child, port } = await start('gateway', { DRAIN_MS: '600000' });
     const [probe, pipelining, idle] = [await openRaw(port), await openRaw(port), await openRaw(port)];
     probe.write(get('/readyz'));
     await probe.has('"ready"');
@@ -243,7 +248,86 @@ const endings = [
 /** Asked to, and by a fault. */
 const twoEndings = [endings[0], endings[2]] as const;
 
+/** A pipe as a shell makes it, which nobody reads; Node gives its children sockets. */
+async function unreadPipe(isFull: boolean): Promise<number> {
+  const path = join(await temporaryDirectory(), 'pipe');
+  execFileSync('mkfifo', [path]);
+  const [reader, filler] = [constants.O_RDONLY, constants.O_WRONLY].map(flag =>
+    openSync(path, flag | constants.O_NONBLOCK),
+  );
+  const writer = openSync(path, 'w');
+  onTestFinished(() => [reader!, filler!, writer].forEach(closeSync));
+  const fill = () => {
+    while (isFull) writeSync(filler!, Buffer.alloc(4096));
+  };
+  if (isFull) expect(fill).toThrow('EAGAIN');
+  return writer;
+}
+
+/** Starts a gateway, with faults to be planted, whose output and error go into a pipe; resolves once it answers. */
+async function startInto(pipe: number) {
+  const port = await freePort();
+  const child = spawn('node', ['--import', planted, 'src/gateway.ts'], {
+    cwd: root,
+    env: {
+      ...(await ownEnvironment()),
+      PORT: String(port),
+      DRAIN_MS: String(shortDrainMs),
+      LOG_LEVEL: 'debug',
+    },
+    stdio: ['ignore', pipe, pipe],
+  });
+  endWithProcess(child);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await vi.waitFor(() => fetch(`http://127.0.0.1:${port}/livez`), { timeout: 60_000, interval: 50 });
+  return { child, port };
+}
+
+/** Asks for more than a pipe holds and the log keeps, a long path in each line. */
+async function fillLog(ask: (path: string) => Promise<unknown>): Promise<void> {
+  const path = `/${'x'.repeat(30_000)}`;
+  for (let n = 0; n < 5; n++) await Promise.all(Array.from({ length: 20 }, () => ask(path)));
+}
+
 describe('every way to end takes a bounded time, whatever hangs', () => {
+  test.each(twoEndings)('a pipe that is full from the beginning: %s', async (signal, code) => {
+    const { child } = await startInto(await unreadPipe(true));
+    const end = await endsBy(child, signal, 30_000);
+    expect(end.code).toBe(code);
+    expect(end.ms).toBeLessThan(shortDrainMs + slackMs);
+  });
+
+  test.each(twoEndings)('a pipe that nobody reads, on which writes wait: %s', async (signal, code) => {
+    const pipe = await unreadPipe(false);
+    // Node gives the pipe back as it found it: when this one ends, writes to it wait again.
+    const neighbour = spawn('node', ['-e', 'process.on("message", () => {}); process.send(1)'], {
+      stdio: ['ignore', pipe, pipe, 'ipc'],
+    });
+    endWithProcess(neighbour);
+    await once(neighbour, 'message');
+    const { child, port } = await startInto(pipe);
+    neighbour.disconnect();
+    await once(neighbour, 'exit');
+    await fillLog(path => fetch(`http://127.0.0.1:${port}${path}`).then(answer => answer.text()));
+    const end = await endsBy(child, signal, 30_000);
+    expect(end.code).toBe(code);
+    expect(end.ms).toBeLessThan(shortDrainMs + slackMs);
+  });
+
+  test('a process of the engine that does not end when it is killed', async () => {
+    const { child, errors } = await start('gateway', {
+      DRAIN_MS: String(shortDrainMs),
+      PLANT_UNENDING: 'true',
+    });
+    const engines = childrenOf(child.pid!);
+    onTestFinished(() => {
+      for (const pid of engines) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+    });
+    const end = await endsBy(child, 'SIGTERM', 30_000);
+    expect([end.code, errors()]).toEqual([0, expect.stringContaining('"event":"process.stop_cut_off"')]);
+    expect(end.ms).toBeLessThan(shortDrainMs + slackMs);
+  });
+
   test.each(endings)('standard output and error that nobody reads: %s', async (signal, code) => {
     const { child, port } = await start('gateway', { LOG_LEVEL: 'debug' });
     child.stdout?.pause();
@@ -262,9 +346,7 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
           .on('error', reject)
           .end();
       });
-    // More than a pipe holds and the log keeps, a long path in each line.
-    const path = `/${'x'.repeat(30_000)}`;
-    for (let n = 0; n < 5; n++) await Promise.all(Array.from({ length: 20 }, () => ask(path)));
+    await fillLog(ask);
     const metrics = await ask('/metrics');
     expect(Number(/^log_lines_dropped (\d+)/m.exec(metrics)?.[1])).toBeGreaterThan(0);
     agent.destroy();
@@ -311,7 +393,7 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
     expect(end.ms).toBeLessThan(drainMs + slackMs);
   });
 
-  test('a start that fails, with standard error that nobody reads and a frozen Redis', async () => {
+  test('a start that fails, with full standard output and error and a frozen Redis', async () => {
     const redis = await startRedisServer();
     onTestFinished(redis.stop);
     process.kill(redis.pid, 'SIGSTOP');
@@ -320,6 +402,7 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
     onTestFinished(() => void taken.close());
     const address = taken.address();
     const port = typeof address === 'object' ? String(address?.port) : '';
+    const pipe = await unreadPipe(true);
     const child = spawn('node', ['src/gateway.ts'], {
       cwd: root,
       env: {
@@ -329,21 +412,21 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
         PORT: port,
         REDIS_URL: redis.url,
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', pipe, pipe],
     });
     endWithProcess(child);
     const [code] = await once(child, 'exit');
     expect(code).toBe(1);
   });
 
-  test('a warehouse that answers nothing: while it starts, and while it runs', async () => {
+  test.each(twoEndings)('a warehouse that answers nothing while it starts: %s', async (signal, code) => {
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     onTestFinished(() => void silent.close());
     const address = silent.address();
     const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
     const connected = once(silent, 'connection');
-    const child = spawn('node', ['src/gateway.ts'], {
+    const child = spawn('node', ['--import', planted, 'src/gateway.ts'], {
       cwd: root,
       env: {
         ...process.env,
@@ -358,9 +441,14 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
     });
     endWithProcess(child);
     await connected;
-    expect((await endsBy(child, 'SIGTERM')).code).toBe(0);
+    expect((await endsBy(child, signal, 60_000)).code).toBe(code);
+  });
 
-    const twins = await startTwins({ DRAIN_MS: String(drainMs) });
+  test.each(twoEndings)('a warehouse that answers nothing while it runs: %s', async (signal, code) => {
+    const twins = await startTwins({
+      DRAIN_MS: String(drainMs),
+      NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import ${planted}`,
+    });
     onTestFinished(twins.stop);
     twins.warehouse.interfere(() => 'hang');
     const before = twins.warehouse.asked.length;
@@ -368,9 +456,9 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
     // Its query has left for the warehouse.
     await vi.waitFor(() => expect(twins.warehouse.asked.length).toBeGreaterThan(before));
     const tookMs = startLoopClock();
-    process.kill(twins.overBigQuery.pid, 'SIGTERM');
-    expect(await answer).toMatchObject({ status: 503 });
-    while (isAlive(twins.overBigQuery.pid)) await new Promise(resolve => setTimeout(resolve, 50));
+    process.kill(twins.overBigQuery.pid, signal);
+    if (code === 0) expect(await answer).toMatchObject({ status: 503 });
+    expect(await twins.overBigQuery.ended).toMatch(new RegExp(`^${code}:`));
     expect(tookMs()).toBeLessThan(drainMs + slackMs);
   });
 });
