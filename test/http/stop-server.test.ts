@@ -1,4 +1,5 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { startLoopClock } from '../support/loop-clock.ts';
 import { type OpenGateway, openGateway, testToken } from '../support/open-gateway.ts';
 import { openRaw, type RawConnection, readAnswers } from '../support/raw-connection.ts';
 
@@ -96,19 +97,29 @@ test('new connections that keep coming do not hold up the end', async () => {
 });
 
 test('an idle connection ends before the deadline', async () => {
+  // Its own time-out does not end it.
+  gateway.server.keepAliveTimeout = 0;
   const connection = await openIdle();
-  await gateway.http.stop({ quietMs: 20, deadlineMs: 600_000 });
+  const tookMs = startLoopClock();
+  await gateway.http.stop({ quietMs: 20, deadlineMs: 20_000 });
   expect(await statuses(connection)).toEqual([200]);
+  expect(tookMs()).toBeLessThan(5000);
 });
 
-test('what is under way shortly before the deadline is answered with unavailable', async () => {
+test('what is under way shortly before the deadline is answered with unavailable, and what came after it too', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   asked = resolve;
   const connection = await openRaw(gateway.port);
   connection.write(get('/api/endpoints/query/never'));
   await promise;
   const stopped = gateway.http.stop({ quietMs: 0, deadlineMs: 4000 });
-  const [answer] = readAnswers(await connection.ended);
+  while (gateway.server.listening) await turns(1);
+  await turns(1);
+  connection.write(get('/livez'));
+  const [answer, last] = readAnswers(await connection.ended);
   expect(answer).toMatchObject({ status: 503, body: expect.stringContaining('"unavailable"') });
+  // Only the last answer may end the connection.
+  expect(answer?.head).not.toMatch(/\r\nconnection: close/i);
+  expect(last).toMatchObject({ status: 200, head: expect.stringMatching(/\r\nconnection: close/i) });
   await stopped;
 });

@@ -37,10 +37,12 @@ const ownEnvironment = async () => ({
   ACCESS_TOKEN: token,
 });
 
+const withFaults = (program: 'gateway' | 'worker') => ['--import', planted, `src/${program}.ts`];
+
 /** Starts a program of the service with faults to be planted; resolves once it has printed `ready`. */
 async function start(program: 'gateway' | 'worker', environment: Record<string, string> = {}) {
   const ready = program === 'gateway' ? 'Try:' : 'Worker:';
-  const child = spawn('node', ['--import', planted, `src/${program}.ts`], {
+  const child = spawn('node', withFaults(program), {
     cwd: root,
     env: { ...(await ownEnvironment()), DRAIN_MS: String(drainMs), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -267,7 +269,7 @@ async function unreadPipe(isFull: boolean): Promise<number> {
 /** Starts a gateway, with faults to be planted, whose output and error go into a pipe; resolves once it answers. */
 async function startInto(pipe: number) {
   const port = await freePort();
-  const child = spawn('node', ['--import', planted, 'src/gateway.ts'], {
+  const child = spawn('node', withFaults('gateway'), {
     cwd: root,
     env: {
       ...(await ownEnvironment()),
@@ -314,19 +316,23 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
     expect(end.ms).toBeLessThan(shortDrainMs + slackMs);
   });
 
-  test('a process of the engine that does not end when it is killed', async () => {
-    const { child, errors } = await start('gateway', {
-      DRAIN_MS: String(shortDrainMs),
-      PLANT_UNENDING: 'true',
-    });
-    const engines = childrenOf(child.pid!);
-    onTestFinished(() => {
-      for (const pid of engines) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
-    });
-    const end = await endsBy(child, 'SIGTERM', 30_000);
-    expect([end.code, errors()]).toEqual([0, expect.stringContaining('"event":"process.stop_cut_off"')]);
-    expect(end.ms).toBeLessThan(shortDrainMs + slackMs);
-  });
+  test.each(twoEndings)(
+    'a process of the engine that does not end when it is killed: %s',
+    async (signal, code) => {
+      const { child, errors } = await start('gateway', {
+        DRAIN_MS: String(shortDrainMs),
+        PLANT_UNENDING: 'true',
+      });
+      const engines = childrenOf(child.pid!);
+      onTestFinished(() => {
+        for (const pid of engines) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+      });
+      const end = await endsBy(child, signal, 30_000);
+      expect(end.code).toBe(code);
+      expect(errors()).toContain(`"event":"process.${code === 0 ? 'stop_cut_off' : 'failed'}"`);
+      expect(end.ms).toBeLessThan(shortDrainMs + slackMs);
+    },
+  );
 
   test.each(endings)('standard output and error that nobody reads: %s', async (signal, code) => {
     const { child, port } = await start('gateway', { LOG_LEVEL: 'debug' });
@@ -426,7 +432,7 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
     const address = silent.address();
     const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
     const connected = once(silent, 'connection');
-    const child = spawn('node', ['--import', planted, 'src/gateway.ts'], {
+    const child = spawn('node', withFaults('gateway'), {
       cwd: root,
       env: {
         ...process.env,
