@@ -3,7 +3,6 @@ import type { Mutant } from './mutant.ts';
 const file = 'test/processes/endings.test.ts';
 const underLoad = 'twenty keep-alive clients under load see no reset, and are asked to close';
 const inSocket = '/readyz says so, what is in a socket is answered, and idle connections are closed';
-const readyz = '/readyz is 503 with its reason while connections are still taken';
 const unread = 'standard output and error that nobody reads';
 const frozen = 'a frozen Redis and a frozen engine';
 const stopServer = 'test/http/stop-server.test.ts';
@@ -49,7 +48,10 @@ export const endings: readonly Mutant[] = [
     file: 'src/http/handle-request.ts',
     find: 'serving.isStopping = true;',
     replace: '',
-    test: [file, readyz],
+    test: [
+      stopServer,
+      'new connections are taken until none came for a while, and are told that it is not ready',
+    ],
   },
   {
     promise: 'answers ask clients to close',
@@ -83,7 +85,10 @@ export const endings: readonly Mutant[] = [
     file: 'src/http/handle-request.ts',
     find: '(isEnding && serving.isLast(incoming))',
     replace: 'isEnding',
-    test: [file, inSocket],
+    test: [
+      stopServer,
+      'what is under way shortly before the deadline is answered with unavailable, and what came after it too',
+    ],
   },
   {
     promise: 'requests that are in a socket already are answered',
@@ -184,7 +189,7 @@ export const endings: readonly Mutant[] = [
     file: 'src/composition/run-process.ts',
     find: 'void end(1);',
     replace: "void Promise.resolve(running?.stop('SIGTERM')).then(() => end(1));",
-    test: [file, 'a warehouse that answers nothing while it runs'],
+    test: [file, unending],
   },
   {
     promise: "a failed start does not wait for the log's reader",
