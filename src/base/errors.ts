@@ -206,6 +206,11 @@ export function toGatewayError(thrown: unknown): GatewayError {
   return new GatewayError('internal', 'Internal error', { cause: thrown });
 }
 
+/** What JSON.parse says of a text. A part of the text that it repeats is left out, because redaction would not recognise half of an e-mail address. */
+export function jsonFault(error: Error): string {
+  return error.message.replace(/, (?:\.\.\.".*"(?:\.\.\.)?|".*"\.\.\.) is not valid JSON$/s, '');
+}
+
 /** The message of anything thrown; not everything thrown is an Error. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -19,6 +19,7 @@ import { maxBodyBytes } from '../http-messages/http-limits.ts';
 import { requireJsonType } from '../http-messages/read-json-body.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
+import { redactError } from '../pipeline/representation.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { buildSchema } from './build-schema.ts';
 import { failedResponse, faultOf, maskError, sameErrorCodes } from './graphql-errors.ts';
@@ -142,7 +143,8 @@ export function createGraphqlHandler(
         execute(context, signal),
       );
     } catch (thrown) {
-      const error = toGatewayError(thrown);
+      // Before the operation it is unknown whether the caller may see personal data.
+      const error = toGatewayError(redactError(thrown, pipeline.redactKinds));
       if (error.code === 'internal') onFault(context.requestId, error.cause);
       onRefused(error.code);
       return failedResponse(error, context.requestId, preferredType(headers.accept, mediaTypes));

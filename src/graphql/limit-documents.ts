@@ -9,6 +9,7 @@ import {
   validate,
 } from 'graphql';
 import type { GraphQLParams, Plugin } from 'graphql-yoga';
+import { jsonFault } from '../base/errors.ts';
 import { hasMoreValues } from '../base/json.ts';
 import { badRequest } from './graphql-errors.ts';
 import { limitIntrospection } from './introspection.ts';
@@ -37,7 +38,7 @@ export const limits: Plugin = {
       } catch (thrown) {
         if (thrown instanceof GraphQLError || !(thrown instanceof SyntaxError)) throw thrown;
         throw badRequest(
-          `The variables or extensions of the request are not JSON: ${thrown.message.slice(0, 120)}`,
+          `The variables or extensions of the request are not JSON: ${jsonFault(thrown).slice(0, 120)}`,
         );
       }
     });

@@ -1,4 +1,4 @@
-import { GatewayError, messageOf, quoted } from '../base/errors.ts';
+import { GatewayError, jsonFault, quoted } from '../base/errors.ts';
 import type { RequestContext } from './request-context.ts';
 
 /**
@@ -31,7 +31,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const reason = messageOf(error);
+    const reason = jsonFault(error as Error); // JSON.parse throws nothing else
     throw new GatewayError('invalid_body', `The request body is not JSON: ${reason.slice(0, 120)}`);
   }
 }

@@ -6,7 +6,7 @@ import { preflightHeaders } from '../http-messages/cors.ts';
 import { maxUrlLength } from '../http-messages/http-limits.ts';
 import { hasBody, type RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
-import { redactError } from '../pipeline/representation.ts';
+import { type Redaction, redactError, redactMessage } from '../pipeline/representation.ts';
 import { matchRoute, probes, type RouteName, routes, type ServerDeps } from './routes.ts';
 
 type Routing = ServerDeps & { readonly connections: Pick<Connections, 'enter'> };
@@ -51,7 +51,7 @@ async function answerMethod(
       `${method} is not offered here; allowed: ${allowOf(methods)}`,
     );
   }
-  if (name !== 'logs') rejectEncodedBody(context.request);
+  if (name !== 'logs') rejectEncodedBody(context.request, deps.pipeline.redactKinds);
   if (probes.has(name)) return answer(deps, context, segment);
   const leave = deps.connections.enter(socket, readCredentials(headers));
   try {
@@ -85,11 +85,9 @@ function optionsResponse({ headers }: IncomingMessage, methods: readonly string[
   };
 }
 
-function rejectEncodedBody(request: IncomingMessage): void {
+function rejectEncodedBody(request: IncomingMessage, redact: Redaction): void {
   const encoding = request.headers['content-encoding'];
   if (encoding === undefined || !hasBody(request)) return;
-  throw new GatewayError(
-    'unsupported_media_type',
-    `Content-Encoding is ${quoted(encoding)}; allowed: a body without one`,
-  );
+  const message = `Content-Encoding is ${quoted(encoding)}; allowed: a body without one`;
+  throw new GatewayError('unsupported_media_type', redactMessage(message, redact));
 }

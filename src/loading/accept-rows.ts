@@ -1,3 +1,4 @@
+import { jsonFault } from '../base/errors.ts';
 import { type Findings, normaliseRow, parserFor, RowError } from '../duckdb/normalise-row.ts';
 import { maxLineLength } from '../duckdb/split-lines.ts';
 import { mapRow } from '../endpoints/load-mapping.ts';
@@ -117,7 +118,7 @@ export async function acceptRows({
         if (!isLineFault || !(error instanceof Error)) throw error;
         rejected++;
         onReject?.(line, error.message, text);
-        if (problems.length < maxNamed) problems.push({ line, reason: error.message });
+        if (problems.length < maxNamed) problems.push({ line, reason: jsonFault(error) });
         countUseless();
       }
       if (block.rows.length >= blockRows || block.characters >= blockCharacters) await flush();

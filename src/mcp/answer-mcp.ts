@@ -2,6 +2,7 @@ import { WebStandardStreamableHTTPServerTransport as HttpTransport } from '@mode
 import {
   CallToolRequestSchema,
   InitializeRequestSchema,
+  type JSONRPCErrorResponse,
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { GatewayError, quoted } from '../base/errors.ts';
@@ -15,6 +16,7 @@ import { ownHost } from '../http-messages/own-host.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import { identifyCaller } from '../pipeline/identify-caller.ts';
+import { type Redaction, redactionOfMessages, redactMessage } from '../pipeline/representation.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { createMcpServer } from './mcp-server.ts';
 
@@ -47,7 +49,8 @@ export async function answerMcp(
   if (hasMoreValues([message], maxValues)) {
     return rpcError(400, -32600, `Invalid Request: more than ${maxValues} values; allowed: ${maxValues}`);
   }
-  const unfit = invalidParams(message);
+  const redaction = redactionOfMessages(deps.redactKinds, headers, caller);
+  const unfit = invalidParams(message, redaction);
   if (unfit) return unfit;
   return withinDeadline(context.signal, deps.queryTimeoutMs, async signal => {
     const server = createMcpServer(deps, { requestId, caller, headers, facts, signal });
@@ -56,6 +59,7 @@ export async function answerMcp(
       await server.connect(transport);
       const handled = transport.handleRequest(webRequest(context), { parsedBody: message });
       const response = await orAborted(handled, signal);
+      if (!response.ok) return await transportFault(response, redaction);
       return await httpResponse(response, request.headers['accept-encoding'], caller.tokenId);
     } finally {
       await server.close();
@@ -82,12 +86,13 @@ const written = new Map<unknown, RequestSchema>([
 ]);
 
 /** The answer to a request whose parameters do not have the form of its method. */
-function invalidParams(message: unknown): HttpResponse | undefined {
+function invalidParams(message: unknown, redaction: Redaction): HttpResponse | undefined {
   const { id, method } = Object(message) as { readonly id?: unknown; readonly method?: unknown };
   const { error } = written.get(method)?.safeParse(message) ?? {};
   if (!error || (typeof id !== 'string' && typeof id !== 'number')) return undefined;
   const problems = error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`);
-  return rpcError(200, -32602, `Invalid params: ${problems.join('; ').slice(0, 500)}`, id);
+  const text = `Invalid params: ${problems.join('; ').slice(0, 500)}`;
+  return rpcError(200, -32602, redactMessage(text, redaction), id);
 }
 
 /** Source: JSON-RPC 2.0, section 5. */
@@ -102,6 +107,12 @@ function rpcError(
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
     body: Buffer.from(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id })),
   };
+}
+
+/** A refusal of the library's transport, which repeats a version of the protocol that it does not know. */
+async function transportFault(response: Response, redaction: Redaction): Promise<HttpResponse> {
+  const { error } = (await response.json()) as JSONRPCErrorResponse; // as all its refusals are
+  return rpcError(response.status, error.code, redactMessage(error.message, redaction));
 }
 
 /** Origins of pages on this machine, which may always call; other pages only if the configuration names their origin. */

@@ -3,6 +3,7 @@ import { longestTurn } from '../support/longest-turn.ts';
 import { type OpenGateway, openGateway } from '../support/open-gateway.ts';
 
 const redact = { 'lf-endpoint-redact-pii': 'true' };
+const plainly = { 'lf-endpoint-redact-pii': 'false' };
 const message = 'from 203.0.113.7 or 2001:db8::1 by ada@example.com';
 
 /** A saved query without a source that a caller may send SQL to. */
@@ -120,6 +121,63 @@ describe('contract 9.6: messages of errors are redacted as rows are', () => {
     expect([status, text]).toEqual([expect.any(Number), expect.not.stringContaining('ada@')]);
     expect(status).toBeGreaterThanOrEqual(400);
   }); // biome-ignore format: a table
+
+  test.each([
+    ['a redaction header of another value', '', { 'lf-endpoint-redact-pii': 'ada@example.com' }, '{}'],
+    ['an Accept without a format that is offered', '', { ...plainly, accept: 'ada@example.com' }, '{}'],
+    ['an encoded body', '', { ...plainly, 'content-encoding': 'ada@example.com' }, '{}'],
+    ['a body of another type', '', { ...plainly, 'content-type': 'ada@example.com' }, '{}'],
+    ['a body that is no JSON', '', plainly, 'ada@example.com'],
+    ['another `explain`', '?explain=ada%40example.com', plainly, '{}'],
+  ])('of a request that can not be read, whatever it asks for: %s', async (_what, search, headers, body) => {
+    const { status, text } = await gateway.send(`/api/endpoints/query/plain.messages${search}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+    });
+    expect([status, text]).toEqual([expect.any(Number), expect.stringContaining('REDACTED')]);
+    expect([status, text]).toEqual([expect.any(Number), expect.not.stringContaining('ada@')]);
+    expect(status).toBeGreaterThanOrEqual(400);
+  });
+
+  test.each([
+    ['of a query', '/api/endpoints/query/plain.messages', '{"message":ada@example.com}'],
+    ['with its start alone', '/api/endpoints/query/plain.messages', `ada@example.com${' '.repeat(50)}`],
+    [
+      'with its end alone',
+      '/api/endpoints/query/plain.messages',
+      '[1, 2, 3, 4, 5, 6, 7, 8, 9, ada@example.com',
+    ],
+    ['of rows', '/api/sources/postgres.logs/rows', '{"event_message":ada@example.com}'],
+    ['of events', '/api/logs?source_name=postgres.logs', '{"event_message":ada@example.com}'],
+    ['of GraphQL', '/graphql?query={__typename}&variables={"message":ada@example.com}', ''],
+  ])('of a body that is no JSON, and repeats no part of an address: %s', async (_what, path, body) => {
+    const headers = { 'content-type': 'application/json' };
+    const { status, text } = await gateway.send(path, body ? { method: 'POST', headers, body } : {});
+    expect([status, text]).toEqual([400, expect.stringContaining("Unexpected token 'a'")]);
+    expect(text).not.toContain('ada');
+  });
+
+  test('of a GraphQL request without an operation', async () => {
+    const headers = { 'content-type': 'ada@example.com' };
+    const { status, text } = await gateway.send('/graphql', { method: 'POST', headers, body: 'x' });
+    expect([status, text]).toEqual([415, expect.stringContaining('REDACTED')]);
+  });
+
+  test("in the words of MCP's library", async () => {
+    const said = async (body: object, more: Record<string, string>) => {
+      const headers = { 'content-type': 'application/json', accept: 'application/json', ...more };
+      return gateway.send('/mcp', { method: 'POST', headers, body: JSON.stringify(body) });
+    };
+    const call = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const version = await said(call, { 'mcp-protocol-version': 'ada@example.com' });
+    expect([version.status, version.body.error.message]).toEqual([400, expect.stringContaining('REDACTED')]);
+    const capabilities = { experimental: { 'ada@example.com': 1 } };
+    const clientInfo = { name: 'x', version: '1' };
+    const params = { protocolVersion: '2025-11-25', clientInfo, capabilities };
+    const { status, body } = await said({ ...call, method: 'initialize', params }, {});
+    expect([status, body.error.message]).toEqual([200, 'Invalid params: REDACTED: Invalid input']);
+  });
 
   test("in the words of MCP's server, unless plain rows are asked for", async () => {
     const said = async (method: string, params: object, headers: Record<string, string> = {}) => {

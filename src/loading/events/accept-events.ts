@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { jsonFault } from '../../base/errors.ts';
 import { RowError } from '../../duckdb/normalise-row.ts';
 import type { Source } from '../../endpoints/source.ts';
 import { type RowsFileWriter, writeRowsFile } from '../accepted-rows.ts';
@@ -69,7 +70,7 @@ async function takeEvents(options: AcceptOptions): Promise<EventsAcceptance | un
       const converted = attempt(convert, text);
       if (converted instanceof Error) {
         rejected++;
-        problem ??= `event ${events + rejected} ${converted.message}`;
+        problem ??= `event ${events + rejected} ${jsonFault(converted)}`;
         continue;
       }
       events++;
