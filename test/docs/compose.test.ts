@@ -84,6 +84,7 @@ test('the command line of Redis locks it, and its health check has the key', asy
 
 test("the image's health check succeeds while a gateway answers, and fails when it does not", async () => {
   const [, list = ''] = /HEALTHCHECK [^[]*(\[.*\])/.exec(dockerfile.replaceAll('\\\n', '')) ?? [];
+  expect(list).not.toBe('');
   const [command, ...args] = JSON.parse(list) as string[];
   const gateway = await openGateway({ now: '2026-01-15T12:00:00Z' });
   const look = () => run(command!, args, { env: { ...process.env, PORT: String(gateway.port) } });
