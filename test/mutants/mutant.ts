@@ -1,4 +1,4 @@
-/** A promise of section 11 of the contract, broken on purpose, and the test that must notice. */
+/** A promise of what nobody does to others, broken on purpose, and the test that must notice. */
 export type Mutant = {
   /** What is promised. */
   readonly promise: string;

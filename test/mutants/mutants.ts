@@ -12,7 +12,7 @@ import type { Mutant } from './mutant.ts';
 import { slowClients } from './slow-clients.ts';
 import { tokens } from './tokens.ts';
 
-/** What a request, a client or a fault must not do to others (section 11 of the contract, docs/reliability.md), in groups. */
+/** What a request, a client or a fault must not do to others (docs/reliability.md), in groups. */
 export const groups: Readonly<Record<string, readonly Mutant[]>> = {
   'nothing stays allocated': allocation,
   'answers are JSON': jsonAnswers,
