@@ -50,7 +50,7 @@ function openEngine() {
     if (things.includes('forbidden'))
       throw new GatewayError('engine_failed', 'No access', { isSourceFailure: true });
     if (things.includes('greedy')) throw new GatewayError('too_many_requests', 'Too many are waiting');
-    if (things.includes('late')) throw new GatewayError('deadline_exceeded', 'The time is over');
+    if (things.includes('overdue')) throw new GatewayError('deadline_exceeded', 'The time is over');
     if (things.includes('away')) throw new GatewayError('unavailable', 'The engine is away');
     return typeof value === 'string' ? rowsOf([{ n: 7 }]) : rowsOf(things.map(thing => ({ thing, n: 7 })));
   };
@@ -142,7 +142,7 @@ test.each([
   ['the engine is away', 'away'],
   ['the caller has too many waiting', 'greedy'],
   ['any query of the same tables is refused', 'forbidden'],
-  ['the time is over', 'late'],
+  ['the time is over', 'overdue'],
 ])('where %s, nothing is tried again', async (_, fault) => {
   const { run, runs } = openEngine();
   const batched = batchQueries(run, setImmediate);
