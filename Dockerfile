@@ -1,5 +1,5 @@
-# A tag, not a digest: who builds for production pins it, docker build --build-arg BASE=node:26-slim@sha256:….
-ARG BASE=node:26-slim
+# Debian's slim image of the Node that package.json pins, by the digest of its index (docker-library/repo-info, node:current-trixie-slim).
+ARG BASE=node:26.10.0-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1
 
 FROM ${BASE} AS pages
 WORKDIR /app

@@ -129,6 +129,14 @@ test('the override for BigQuery sets variables that are there, for every gateway
   }
 });
 
+test('each stage of the image is built from the Node that package.json pins, by its digest', () => {
+  const { dependencies } = JSON.parse(fileOf('package.json'));
+  const [, tag] = /^ARG BASE=node:(\S+)@sha256:[0-9a-f]{64}$/m.exec(dockerfile) ?? [];
+  expect(tag).toBe(`${dependencies.node}-slim`);
+  const stages = [...dockerfile.matchAll(/^FROM (?:\$\{(\w+)\})?/gm)].map(([, argument]) => argument);
+  expect(stages).toEqual(Array(3).fill('BASE'));
+});
+
 test('the image runs as a user without rights, in production', () => {
   expect(dockerfile).toMatch(/^USER node$/m);
   expect(dockerfile).toMatch(/^ENV NODE_ENV=production /m);
