@@ -10,6 +10,7 @@ import { streamBody } from '../http-messages/read-body.ts';
 import type { RequestContext } from '../http-messages/request-context.ts';
 import type { HttpResponse } from '../http-messages/send-response.ts';
 import type { Loader } from '../loading/loader.ts';
+import { redactMessage } from '../pipeline/representation.ts';
 import type { PipelineDeps } from '../pipeline/run-endpoint.ts';
 import { json } from './json-response.ts';
 
@@ -23,7 +24,7 @@ export type LoadingDeps = {
 
 /** What both routes that load rows need. */
 export type LoadRouteDeps = {
-  readonly pipeline: Pick<PipelineDeps, 'tokens'>;
+  readonly pipeline: Pick<PipelineDeps, 'tokens' | 'redactKinds'>;
   readonly loading: LoadingDeps | undefined;
   readonly receiveTimeoutMs: number;
 };
@@ -63,7 +64,11 @@ export async function answerRows(
       `None of the ${rejected} lines is a row of ${name}; line ${first?.line}: ${first?.reason}`,
     );
   }
-  return json({ rows, rejected, problems, ignoredFields, epochUnits });
+  const named = problems.map(({ line, reason }) => ({
+    line,
+    reason: redactMessage(reason, pipeline.redactKinds),
+  }));
+  return json({ rows, rejected, problems: named, ignoredFields, epochUnits });
 }
 
 /** The error for a missing source. Rows for one with a broken file can be sent again when it is repaired. */

@@ -158,6 +158,23 @@ describe('contract 9.6: messages of errors are redacted as rows are', () => {
     expect(text).not.toContain('ada@');
   });
 
+  test('of rows that do not fit beside others that are loaded', async () => {
+    const rows = [
+      { id: 'a', timestamp: '2026-01-15T11:00:00Z', project: 'ours', event_message: 'fits' },
+      { id: 'b', timestamp: 'ada@example.com', project: 'ours', event_message: 'does not' },
+    ];
+    const body = rows.map(row => JSON.stringify(row)).join('\n');
+    const answered = await gateway.send('/api/sources/postgres.logs/rows', { method: 'POST', body });
+    expect([answered.status, answered.body]).toEqual([
+      200,
+      expect.objectContaining({
+        rows: 1,
+        problems: [{ line: 2, reason: expect.stringContaining('REDACTED') }],
+      }),
+    ]);
+    expect(answered.text).not.toContain('ada@');
+  });
+
   test('of a GraphQL request without an operation', async () => {
     const headers = { 'content-type': 'ada@example.com' };
     const { status, text } = await gateway.send('/graphql', { method: 'POST', headers, body: 'x' });

@@ -7,6 +7,13 @@ const reference = 'test/oracle/differential.test.ts';
 
 const errorMessages: readonly Mutant[] = [
   {
+    promise: 'what is said of rows that do not fit beside others that are loaded is redacted',
+    file: 'src/http/answer-rows.ts',
+    find: 'reason: redactMessage(reason, pipeline.redactKinds),',
+    replace: 'reason,',
+    test: ['test/contract/redaction-kinds.test.ts', 'of rows that do not fit beside others that are loaded'],
+  },
+  {
     promise: 'the message of a query that failed is redacted where its rows would be',
     file: 'src/pipeline/run-endpoint.ts',
     find: 'redactError(thrown, plan?.redact)',
@@ -348,4 +355,18 @@ export const details: readonly Mutant[] = [
   ...lql,
   ...anchors,
   ...deployment,
+  {
+    promise: 'the base of the image is pinned by its digest',
+    file: 'Dockerfile',
+    find: '@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1',
+    replace: '',
+    test: ['test/docs/compose.test.ts', 'by its digest'],
+  },
+  {
+    promise: 'no stage of the image is built from another base',
+    file: 'Dockerfile',
+    find: '{BASE} AS build',
+    replace: '{OTHER} AS build',
+    test: ['test/docs/compose.test.ts', 'by its digest'],
+  },
 ];

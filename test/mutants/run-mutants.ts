@@ -79,10 +79,8 @@ async function runMutant(mutant: Mutant): Promise<string> {
 async function runTest({ test: [file, title] }: Mutant): Promise<string> {
   const report = join(copy, 'report.json');
   await rm(report, { force: true });
-  const optional = /^test\/(abuse|chaos|deploy|histories|proxies)\//.test(file);
   const options = [
     ...['run', file, '-t', title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')],
-    ...(optional ? ['--config', 'vitest.optional.config.ts'] : []),
     ...['--reporter=json', `--outputFile=${report}`, '--testTimeout=90000', '--hookTimeout=90000'],
   ];
   const runner = spawn(process.execPath, [join(copy, 'node_modules/vitest/vitest.mjs'), ...options], {
