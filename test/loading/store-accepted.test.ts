@@ -33,6 +33,7 @@ import { withTurn } from '../../src/loading/write-spare.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { askFile } from './ask-file.ts';
+import { rowsFileOf } from './rows-file-of.ts';
 
 const yaml = (name: string, more = '') =>
   parseSource(`${name}.yaml`, `name: ${name}\n${more}columns: { n: INT64, at: TIMESTAMP }\n`, '/');
@@ -278,9 +279,8 @@ test('rows whose source has gone are set aside after an hour, and others go on',
   const gone = yaml('gone');
   const database = await openDatabase();
   await database.accept(numbers, [{ n: 1 }]);
-  await database.accept(gone, [{ n: 5 }]);
   const folder = rowsFolderOf(database.databasePath);
-  const [, kept = ''] = (await readdir(folder)).filter(name => name.endsWith('.rows')).sort();
+  const kept = await rowsFileOf(database.databasePath, () => database.accept(gone, [{ n: 5 }]));
   const hourAgo = new Date(Date.now() - 3_600_000);
   await utimes(join(folder, kept), hourAgo, hourAgo);
   await database.accept(numbers, [{ n: 2 }]);
@@ -512,9 +512,10 @@ test.each([
   async (_where, more) => {
     const database = await openDatabase();
     await database.accept(numbers, [{ n: 1 }]);
-    await database.accept(numbers, [{ n: 2 }, { n: 3 }]);
     const folder = rowsFolderOf(database.databasePath);
-    const [, torn = ''] = (await readdir(folder)).filter(name => name.endsWith('.rows')).sort();
+    const torn = await rowsFileOf(database.databasePath, () =>
+      database.accept(numbers, [{ n: 2 }, { n: 3 }]),
+    );
     const text = await readFile(join(folder, torn), 'utf8');
     await truncate(join(folder, torn), text.trimEnd().lastIndexOf('\n') + 1 + more);
     await database.accept(numbers, [{ n: 4 }]);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { open, readdir, stat, truncate } from 'node:fs/promises';
+import { open, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { databasePath } from '../../src/composition/compose-engine.ts';
@@ -14,6 +14,7 @@ import { storeAccepted } from '../../src/loading/store-accepted.ts';
 import type { GatewayEvent } from '../../src/telemetry/events.ts';
 import { openGateway } from '../support/open-gateway.ts';
 import { createStandingClock } from '../support/standing-clock.ts';
+import { rowsFileOf } from './rows-file-of.ts';
 
 const sources = readSources();
 const environment = { COMPAT: 'logflare', LOGFLARE_PRIVATE_ACCESS_TOKEN: 'private' };
@@ -46,8 +47,9 @@ test('after a power cut that tore several files each of them is named, and what 
       );
       while (await storeAccepted({ databasePath: path, sources, emit: () => undefined }));
       await take(path, 'gotrue.logs.prod', [{ event_message: 'waits' }]);
-      await take(path, 'gotrue.logs.prod', [{ event_message: 'x'.repeat(2000) }]);
-      const [, last = ''] = (await readdir(rowsFolderOf(path))).filter(name => name.endsWith('.rows')).sort();
+      const last = await rowsFileOf(path, () =>
+        take(path, 'gotrue.logs.prod', [{ event_message: 'x'.repeat(2000) }]),
+      );
       const rows = join(rowsFolderOf(path), last);
       // Its header says how many blocks there are; the one that was written last has the catalogue.
       const current = readCurrent(path).path;
