@@ -136,10 +136,14 @@ export const routes = {
   health: {
     paths: ['/health'],
     methods: reading,
-    answer: ({ pipeline }) =>
-      json({ status: 'ok', cache: pipeline.cache.storeHealth().isUp ? 'up' : 'down' }),
+    answer: deps => json({ status: 'ok', cache: cacheState(deps) }),
   },
-  livez: { paths: ['/livez'], methods: reading, answer: () => json({ status: 'alive' }) },
+  /** 200 even without the store: a restart would not bring it back. */
+  livez: {
+    paths: ['/livez'],
+    methods: reading,
+    answer: deps => json({ status: 'alive', cache: cacheState(deps) }),
+  },
   readyz: { paths: ['/readyz'], methods: reading, answer: answerReady },
   home: { paths: ['/'], methods: reading, answer: answerHome },
   docs: { paths: ['/docs'], methods: reading, answer: answerDocs },
@@ -214,6 +218,11 @@ async function requireScopeOf(
   scope: Scope,
 ): Promise<void> {
   requireScope(await pipeline.tokens.authenticate(readCredentials(request.headers)), scope);
+}
+
+/** Whether the store of the cache answers. */
+function cacheState({ pipeline }: RouteDeps): 'up' | 'down' {
+  return pipeline.cache.storeHealth().isUp ? 'up' : 'down';
 }
 
 /** Reports to a load balancer whether to send requests here: 503 if not. The reasons also name what is merely degraded. */

@@ -9,6 +9,8 @@ const stopServer = 'test/http/stop-server.test.ts';
 const full = 'a pipe that is full from the beginning';
 const waiting = 'a pipe that nobody reads, on which writes wait';
 const unending = 'a process of the engine that does not end when it is killed';
+const failedStart =
+  'a start that fails, with full standard output and error, a silent Redis and a frozen engine';
 const logOutput = 'test/telemetry/log-output.test.ts';
 
 export const endings: readonly Mutant[] = [
@@ -196,14 +198,31 @@ export const endings: readonly Mutant[] = [
     file: 'src/telemetry/log-output.ts',
     find: 'await Promise.race([late, writeWaiting().then(writeWaiting)]);',
     replace: 'await writeWaiting().then(writeWaiting);',
-    test: [file, 'a start that fails, with full standard output and error and a frozen Redis'],
+    test: [file, failedStart],
   },
   {
     promise: 'a failed start ends, whatever hangs',
     file: 'src/composition/run-process.ts',
     find: 'await exit(log, 1);',
     replace: 'process.exitCode = 1;',
-    test: [file, 'a start that fails, with full standard output and error and a frozen Redis'],
+    test: [file, failedStart],
+  },
+  {
+    promise: "the engine's processes end with a start that fails, frozen ones too",
+    file: 'src/duckdb/engine-child.ts',
+    find: "for (const child of living) child.kill('SIGKILL');",
+    replace: '',
+    test: [file, failedStart],
+  },
+  {
+    promise: 'a start waits a bounded time for a silent warehouse',
+    file: 'src/bigquery/bigquery-engine.ts',
+    find: 'timeoutMs: 20_000',
+    replace: 'timeoutMs: 60_000',
+    test: [
+      file,
+      'a start that fails because a warehouse answers nothing, with full standard output and error',
+    ],
   },
   {
     promise: 'a signal ends a start that hangs',

@@ -168,6 +168,20 @@ export const largeEntries: readonly Mutant[] = [
     test: [movingTest, 'moves what the dashboard and the alerts look at'],
   },
   {
+    promise: '/livez and /health say whether the store is up',
+    file: 'src/http/routes.ts',
+    find: "return pipeline.cache.storeHealth().isUp ? 'up' : 'down';",
+    replace: "return pipeline.cache.storeHealth() ? 'up' : 'down';",
+    test: [movingTest, 'moves what the dashboard and the alerts look at'],
+  },
+  {
+    promise: 'a gateway whose store is down stays alive',
+    file: 'src/http/routes.ts',
+    find: "answer: deps => json({ status: 'alive', cache: cacheState(deps) }),",
+    replace: "answer: deps => ({ ...json({}), status: cacheState(deps) === 'up' ? 200 : 503 }),",
+    test: [movingTest, 'moves what the dashboard and the alerts look at'],
+  },
+  {
     promise: 'a gateway whose store is down stays ready',
     file: 'src/composition/report-state.ts',
     find: 'isReady: true, reasons,',

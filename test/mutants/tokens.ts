@@ -2,6 +2,7 @@ import type { Mutant } from './mutant.ts';
 
 const parallel = 'test/auth/parallel-commands.test.ts';
 const production = 'prints no token in production, neither a given one nor its own';
+const page = 'only a start on loopback outside production gives its page the token, and only its own';
 const guessed = 'a plain token that could be guessed is refused in production, and is not repeated';
 
 export const tokens: readonly Mutant[] = [
@@ -141,6 +142,27 @@ export const tokens: readonly Mutant[] = [
     find: '/sample-token, until one is issued`',
     replace: '/, until one is issued`',
     test: ['test/processes/start-gateway.test.ts', production],
+  },
+  {
+    promise: 'a page in production gets no token',
+    file: 'src/composition/start-gateway.ts',
+    find: "if (!token || !isOnLoopback || NODE_ENV === 'production') return undefined;",
+    replace: 'if (!token || !isOnLoopback) return undefined;',
+    test: ['test/processes/start-gateway.test.ts', page],
+  },
+  {
+    promise: 'a page that others could open gets no token',
+    file: 'src/composition/start-gateway.ts',
+    find: "if (!token || !isOnLoopback || NODE_ENV === 'production') return undefined;",
+    replace: "if (!token || NODE_ENV === 'production') return undefined;",
+    test: ['test/processes/start-gateway.test.ts', page],
+  },
+  {
+    promise: 'a page gets no token that somebody gave',
+    file: 'src/composition/start-gateway.ts',
+    find: 'isOwnToken ? sampleForPage(config, accessToken, sampleProject) : undefined',
+    replace: 'sampleForPage(config, accessToken, sampleProject)',
+    test: ['test/processes/start-gateway.test.ts', page],
   },
   {
     promise: 'a short ACCESS_TOKEN is refused in production',

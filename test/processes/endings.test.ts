@@ -2,14 +2,14 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { databasePath } from '../../src/composition/compose-engine.ts';
 import { openForWriting } from '../../src/duckdb/database.ts';
 import { readSources } from '../../src/endpoints/sources.ts';
-import { sourceTables } from '../bigquery/bigquery-environment.ts';
+import { bigqueryEnvironment } from '../bigquery/bigquery-environment.ts';
 import { startTwins } from '../bigquery/twin-gateways.ts';
 import { childrenOf } from '../support/children-of.ts';
 import { endWithProcess } from '../support/end-with-process.ts';
@@ -27,6 +27,8 @@ const drainMs = 3000;
 const shortDrainMs = 500;
 /** What an end may take beyond the bound; as the event loop goes. */
 const slackMs = 4000;
+/** What a warehouse may take to answer a gateway that starts. */
+const warehouseAtStartMs = 20_000;
 
 /** For a service with a folder of its own and nothing in it, on a free port. */
 const ownEnvironment = async () => ({
@@ -285,6 +287,28 @@ async function startInto(pipe: number) {
   return { child, port };
 }
 
+/** A server, on a free port, that takes connections and answers nothing. */
+async function listenAndSayNothing() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  // It listens on TCP.
+  const { port } = server.address() as AddressInfo;
+  return { port, connected: once(server, 'connection') };
+}
+
+/** Starts a gateway that will not come to listen, whose output and error go into a full pipe. */
+async function startWhatFails(environment: Record<string, string>) {
+  const pipe = await unreadPipe(true);
+  const child = spawn('node', ['src/gateway.ts'], {
+    cwd: root,
+    env: { ...(await ownEnvironment()), ...environment },
+    stdio: ['ignore', pipe, pipe],
+  });
+  endWithProcess(child);
+  return child;
+}
+
 /** Asks for more than a pipe holds and the log keeps, a long path in each line. */
 async function fillLog(ask: (path: string) => Promise<unknown>): Promise<void> {
   const path = `/${'x'.repeat(30_000)}`;
@@ -399,54 +423,40 @@ describe('every way to end takes a bounded time, whatever hangs', () => {
     expect(end.ms).toBeLessThan(drainMs + slackMs);
   });
 
-  test('a start that fails, with full standard output and error and a frozen Redis', async () => {
-    const redis = await startRedisServer();
-    onTestFinished(redis.stop);
-    process.kill(redis.pid, 'SIGSTOP');
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    onTestFinished(() => void taken.close());
-    const address = taken.address();
-    const port = typeof address === 'object' ? String(address?.port) : '';
-    const pipe = await unreadPipe(true);
-    const child = spawn('node', ['src/gateway.ts'], {
-      cwd: root,
-      env: {
-        ...process.env,
-        DATA_DIR: await temporaryDirectory(),
-        SAMPLE_ROWS: '0',
-        PORT: port,
-        REDIS_URL: redis.url,
-      },
-      stdio: ['ignore', pipe, pipe],
+  test('a start that fails, with full standard output and error, a silent Redis and a frozen engine', async () => {
+    const [redis, taken] = [await listenAndSayNothing(), await listenAndSayNothing()];
+    const child = await startWhatFails({
+      PORT: String(taken.port),
+      REDIS_URL: `redis://127.0.0.1:${redis.port}`,
     });
-    endWithProcess(child);
+    await redis.connected;
+    // By then its engine is open; the port is taken only afterwards.
+    const engines = childrenOf(child.pid!);
+    for (const engine of engines) process.kill(engine, 'SIGSTOP');
+    const [code] = await once(child, 'exit');
+    expect([code, engines.length > 0]).toEqual([1, true]);
+    await haveEnded(engines);
+  });
+
+  test('a start that fails because a warehouse answers nothing, with full standard output and error', async () => {
+    const warehouse = await listenAndSayNothing();
+    const child = await startWhatFails(bigqueryEnvironment(`http://127.0.0.1:${warehouse.port}`));
+    await warehouse.connected;
+    const tookMs = startLoopClock();
     const [code] = await once(child, 'exit');
     expect(code).toBe(1);
+    expect(tookMs()).toBeLessThan(warehouseAtStartMs + slackMs);
   });
 
   test.each(twoEndings)('a warehouse that answers nothing while it starts: %s', async (signal, code) => {
-    const silent = createServer().listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    onTestFinished(() => void silent.close());
-    const address = silent.address();
-    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
-    const connected = once(silent, 'connection');
+    const warehouse = await listenAndSayNothing();
     const child = spawn('node', withFaults('gateway'), {
       cwd: root,
-      env: {
-        ...process.env,
-        DATA_DIR: await temporaryDirectory(),
-        PORT: '0',
-        ENGINE: 'bigquery',
-        BIGQUERY_PROJECT: 'payer',
-        BIGQUERY_TABLES: sourceTables.map(assignment => assignment.join('=')).join(','),
-        BIGQUERY_API_ENDPOINT: url,
-      },
+      env: { ...(await ownEnvironment()), ...bigqueryEnvironment(`http://127.0.0.1:${warehouse.port}`) },
       stdio: 'ignore',
     });
     endWithProcess(child);
-    await connected;
+    await warehouse.connected;
     expect((await endsBy(child, signal, 60_000)).code).toBe(code);
   });
 

@@ -89,6 +89,26 @@ test('prints no token in production, neither a given one nor its own', async () 
   expect(own.printed()).toContain(join(own.directory, 'sample-token'));
 });
 
+test('only a start on loopback outside production gives its page the token, and only its own', async () => {
+  const settings: Record<string, string>[] = [
+    {},
+    { NODE_ENV: 'production' },
+    { HOST: '0.0.0.0' },
+    { ACCESS_TOKEN: 'mine' },
+  ];
+  const given = settings.map(async environment => {
+    const { origin, token } = await (await spawnGateway(environment)).ready();
+    const sample = await fetch(`http://127.0.0.1:${new URL(origin).port}/api/sample`, {
+      headers: { 'sec-fetch-site': 'same-origin' },
+    });
+    return { printed: token, given: (await sample.json()).token };
+  });
+  const [ours, ...others] = await Promise.all(given);
+  expect(ours?.given).toBe(ours?.printed);
+  expect(ours?.given).toMatch(/./);
+  expect(others.map(answer => answer.given)).toEqual([undefined, undefined, undefined]);
+});
+
 test('a second gateway reads the same file beside the first', async () => {
   const first = await spawnGateway();
   const printed = await first.ready();

@@ -147,7 +147,8 @@ const happenings: [what: string, happen: () => Promise<unknown>, moved: [name: s
     const { status, body } = await gateway.get('/readyz');
     // Ready all the same: otherwise all gateways would be out of service at once.
     expect([status, body.status, body.reasons]).toEqual([200, 'ready', expect.arrayContaining(['store_down'])]);
-    expect((await gateway.get('/livez')).status).toBe(200);
+    // Alive, too: a restart would not bring it back.
+    expect(await gateway.get('/livez')).toMatchObject({ status: 200, body: { status: 'alive', cache: 'down' } });
     expect((await gateway.get('/health')).body).toEqual({ status: 'ok', cache: 'down' });
   }, [['cache_store_up'], ['cache_store_errors_total']]],
 ]; // biome-ignore format: a table
