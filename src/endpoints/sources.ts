@@ -60,10 +60,10 @@ export function readSourceFolder(
   return { sources, broken };
 }
 
-/** Each file's source as it was parsed last: a start reads its folder six times, and parsing takes ten times as long as reading. */
+/** Each file's source as last parsed: a start reads the folder for several parts, and parsing takes most of that time. */
 const parsed = new Map<string, { readonly text: string; readonly source: Source }>();
 
-/** @throws DefinitionError */
+/** Parses a file, unless its text is still that of the last time. @throws DefinitionError */
 function parseOnce(file: string, text: string, directory: string): Source {
   const path = join(directory, file);
   const known = parsed.get(path);
