@@ -193,11 +193,14 @@ export function quoted(given: unknown): string {
   return cut(JSON.stringify(given) ?? 'nothing', maxQuoted);
 }
 
-/** Cuts a text between two words if there are any, because the redaction that follows would not recognise half of an e-mail address. */
+/** The last character of a text that no e-mail or IP address contains, and what follows it. */
+const afterAddresses = /[^\p{L}\p{N}.@+_%:-][\p{L}\p{N}.@+_%:-]*$/u;
+
+/** Cuts a text between two words if there are any, because the redaction that follows would not recognise half of an address. */
 function cut(text: string, max: number): string {
   if (text.length <= max) return text;
-  const space = text.lastIndexOf(' ', max);
-  return `${text.slice(0, space > max / 2 ? space : max).toWellFormed()}…`;
+  const end = text.slice(0, max + 1).search(afterAddresses);
+  return `${text.slice(0, end > max / 2 ? end : max).toWellFormed()}…`;
 }
 
 /** Converts anything thrown to a GatewayError; a bug becomes `internal`, with its cause for the log. */

@@ -1,8 +1,10 @@
 import { GatewayError } from '../base/errors.ts';
+import { bytesOfColumns } from '../base/rows.ts';
 import type { SetupProblem } from '../base/setup-error.ts';
 import type { Limit } from '../base/time-limit.ts';
 import type { Source } from '../endpoints/source.ts';
-import { createCompileTurns } from '../engine/compile-turns.ts';
+import type { CompileOptions } from '../engine/compile-turns.ts';
+import { createCompiler, statementKey } from '../engine/compiler.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { declarationsOf } from '../engine/parameter-types.ts';
 import { listSubsets } from '../googlesql/list-subsets.ts';
@@ -50,7 +52,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
   const dryRunGuard = createDryRunGuard({ api, mapping, isEmulator: isEmulator(options.endpoint) });
   const beginRetries = shareRetries(options);
   const inFlight = createInFlightTracker();
-  const inTurn = createCompileTurns();
+  const assemble = createAssembler({ catalog, mapping });
   const { run, inPlace, waiting } = createStatementRunner({ api, dryRunGuard, inFlight, options });
 
   /** Starts the deadline and the retries of one statement. */
@@ -73,7 +75,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     const inTime = { ...runOptions, signal: waiting.limit.signal };
     let assembled: AssembledSql | undefined;
     try {
-      assembled = await inTurn(() => assemble(statement, { catalog, mapping }), inTime);
+      assembled = await assemble(statement, inTime);
       const running = task(assembled, waiting);
       inFlight.add(running);
       return await running;
@@ -103,7 +105,7 @@ export async function createBigQueryEngine(options: BigQueryEngineOptions): Prom
     },
     subsets: async statement => subsetsOf(statement, catalog),
     tablesVersion: async () => '', // the files of the sources were read at the start
-    check: (statement, options) => inTurn(() => checkedColumns(statement, { catalog, mapping }), options),
+    check: async (statement, options) => (await assemble(statement, options)).columns,
     async checkWarehouse({ isThorough = false } = {}) {
       const limit = inFlight.startLimit(unhurried());
       const waiting = { limit, startRetries: () => beginRetries('start', limit) };
@@ -172,12 +174,6 @@ function explanationOf({ columns, sources }: AssembledSql, verdict: Verdict): Ex
   };
 }
 
-type CheckedStatement = Pick<Statement, 'sql' | 'callerSql' | 'parameters'>;
-
-function checkedColumns(statement: CheckedStatement, tables: Parameters<typeof assemble>[1]) {
-  return assemble({ ...statement, endpoint: 'check', maxRows: 0 }, tables).columns;
-}
-
 function subsetsOf({ sql, parameters }: Pick<Statement, 'sql' | 'parameters'>, catalog: Catalog) {
   return listSubsets({ sql, catalog, ...declarationsOf(parameters) });
 }
@@ -189,11 +185,20 @@ function checkMapping(mapping: TableMapping, sources: readonly Source[]): void {
   throw new Error(`BIGQUERY_TABLES names ${unknown.join(', ')}; the sources are ${names.join(', ')}`);
 }
 
-function assemble(
-  { sql, callerSql, parameters }: Statement,
-  tables: Pick<AssembleRequest, 'catalog' | 'mapping'>,
-): AssembledSql {
-  return assembleSql({ sql, callerSql, ...tables, ...declarationsOf(parameters) });
+type Assembler = (
+  statement: Pick<Statement, 'sql' | 'callerSql' | 'parameters'>,
+  options: CompileOptions,
+) => Promise<AssembledSql>;
+
+function createAssembler(tables: Pick<AssembleRequest, 'catalog' | 'mapping'>): Assembler {
+  const compile = createCompiler<AssembledSql>(
+    ({ text, columns }) => text.length + 2 * bytesOfColumns(columns),
+  );
+  return (statement, turn) => {
+    const { sql, callerSql, parameters } = statement;
+    const assembleNow = () => assembleSql({ sql, callerSql, ...tables, ...declarationsOf(parameters) });
+    return compile(statementKey(statement), assembleNow, turn);
+  };
 }
 
 /** The limit of billed bytes in force, and whether it is this run's own: under another one the query may succeed. */

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { bytesOfColumns, type ResultSet } from '../base/rows.ts';
 import { inSpan } from '../base/spans.ts';
 import { type Limit, orAborted, startLimit } from '../base/time-limit.ts';
 import type { Source } from '../endpoints/source.ts';
-import { type CompileOptions, createCompileTurns } from '../engine/compile-turns.ts';
+import type { CompileOptions } from '../engine/compile-turns.ts';
+import { createCompiler, statementKey } from '../engine/compiler.ts';
 import type { Engine, Explanation, RunOptions, Statement } from '../engine/engine.ts';
 import { createFairQueue, type FairQueueOptions } from '../engine/fair-queue.ts';
 import { declarationsOf } from '../engine/parameter-types.ts';
@@ -62,12 +62,6 @@ export type DuckDbEngine = Engine & {
   takeSources(sources: readonly Source[]): Promise<void>;
 };
 
-/** Maximum compiled statements that are kept. */
-const maxCompiled = 500;
-/** Maximum characters of their texts, as sent and as printed, and of what takes similar memory: columns with their shapes, and errors. */
-const maxCompiledCharacters = 16_000_000;
-const refusalLength = 2000;
-
 /** Maximum runs of a query whose process is killed from outside or crashes; after that the query is considered the cause. */
 const maxRuns = 3;
 
@@ -98,7 +92,7 @@ export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<
     maxProcesses: options.maxConcurrentQueries ?? 4,
     emit,
   });
-  const compile = createCompiler(options);
+  const compile = createDuckDbCompiler(options);
 
   async function runIn(child: EngineChild, statement: Statement, options: RunOptions): Promise<ResultSet> {
     const catalog = await orAborted(child.catalog, options.signal);
@@ -283,27 +277,17 @@ function boundText({ parameters }: Statement, name: string) {
   );
 }
 
-type Compilation = { readonly compiled: CompiledStatement } | { readonly refusal: GatewayError };
-
-type Compiler = (
+type DuckDbCompiler = (
   catalog: Catalog,
   statement: Statement,
   options: CompileOptions,
 ) => Promise<CompiledStatement>;
 
-type CompilerOptions = Pick<DuckDbEngineOptions, 'takesPostgresCasts'>;
-
-/**
- * Compiles statements against the tables as stored in the database; callers take turns. Equal statements are compiled once, including
- * refused ones.
- */
-function createCompiler(options: CompilerOptions): Compiler {
-  const inTurn = createCompileTurns();
-  const known = new LRUCache<string, Compilation>({
-    max: maxCompiled,
-    maxSize: maxCompiledCharacters,
-    sizeCalculation: (value, key) => key.length + lengthOf(value),
-  });
+/** Compiles statements against the tables as stored in the database. */
+function createDuckDbCompiler({ takesPostgresCasts = false }: DuckDbEngineOptions): DuckDbCompiler {
+  const compile = createCompiler<CompiledStatement>(
+    ({ sql, columns }) => sql.length + 2 * bytesOfColumns(columns),
+  );
   // Each process reports its tables: equal ones share one catalogue object, for which the front-end keeps bound statements.
   let last: { readonly version: string; readonly tables: FrontEndCatalog } | undefined;
   const tablesOf = ({ version, tables }: Catalog): FrontEndCatalog => {
@@ -311,47 +295,16 @@ function createCompiler(options: CompilerOptions): Compiler {
       last = { version, tables: new Map(tables.map(table => [table.name, table])) };
     return last.tables;
   };
-  return async (catalog, statement, turn) => {
-    const { sql, callerSql, maxRows } = statement;
-    // Equal texts may belong to different headers.
-    const types = statement.parameters.map(({ type, value }) => [type, Array.isArray(value)]);
-    const key = JSON.stringify([catalog.version, maxRows, sql, callerSql, types]);
-    const found =
-      known.get(key) ??
-      (await inTurn(() => known.get(key) ?? compile(tablesOf(catalog), statement, options), turn));
-    known.set(key, found);
-    if ('refusal' in found) throw found.refusal;
-    return found.compiled;
+  return (stored, statement, turn) => {
+    const { sql, callerSql, parameters, maxRows } = statement;
+    const key = `${stored.version} ${maxRows} ${statementKey(statement)}`;
+    const compileNow = () => {
+      const catalog = tablesOf(stored);
+      const declarations = declarationsOf(parameters);
+      return compileForDuckDb({ sql, callerSql, catalog, ...declarations, maxRows, takesPostgresCasts });
+    };
+    return compile(key, compileNow, turn);
   };
-}
-
-function lengthOf(compilation: Compilation): number {
-  if ('refusal' in compilation) return refusalLength + compilation.refusal.message.length;
-  const { sql, columns } = compilation.compiled;
-  return sql.length + 2 * bytesOfColumns(columns);
-}
-
-function compile(
-  catalog: FrontEndCatalog,
-  { sql, callerSql, parameters, maxRows }: Statement,
-  { takesPostgresCasts = false }: CompilerOptions,
-): Compilation {
-  try {
-    const compiled = compileForDuckDb({
-      sql,
-      callerSql,
-      catalog,
-      ...declarationsOf(parameters),
-      maxRows,
-      takesPostgresCasts,
-    });
-    return { compiled };
-  } catch (refusal) {
-    if (!(refusal instanceof GatewayError)) throw refusal;
-    // Until its stack is read, V8 keeps everything the functions on it refer to: five megabytes for a text of 64 KiB.
-    void refusal.stack;
-    return { refusal };
-  }
 }
 
 function queueOptions(options: DuckDbEngineOptions): FairQueueOptions {

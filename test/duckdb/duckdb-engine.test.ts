@@ -73,20 +73,6 @@ test('a statement is explained without being run: its columns, and the sources i
   await expect(engine.explain({ ...statement, sql: 'SELECT nope' }, limits)).rejects.toThrow('nope');
 });
 
-test('a text that was refused is not compiled again', async () => {
-  const { engine } = await openEngine();
-  const refusal = (sql: string) =>
-    engine.describe({ sql, parameters: [] }).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-  const first = await refusal('SELECT nope');
-  expect(first).toMatchObject({ code: 'invalid_query' });
-  // One and the same error: it was kept.
-  expect(await refusal('SELECT nope')).toBe(first);
-  expect(await refusal('SELECT nope2')).not.toBe(first);
-});
-
 test('contract 11.5: a refused text that is kept holds nothing of what the front-end made of it', async () => {
   const { engine } = await openEngine();
   setFlagsFromString('--expose-gc');

@@ -161,6 +161,22 @@ export function engineContract(open: () => Promise<OpenedEngine>): void {
     });
   });
 
+  test('contract 11.2: a text that was refused is not compiled again, whoever sends it', async () => {
+    const refusal = (sql: string, caller: string) =>
+      run(sql, {}, { caller }).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    const first = await refusal('select nope', 'one');
+    expect(first).toMatchObject({ code: 'invalid_query' });
+    // One and the same error: it was kept.
+    expect(await refusal('select nope', 'other')).toBe(first);
+    const { signal } = new AbortController();
+    const check = opened.engine.check({ sql: 'select nope', parameters: [] }, { signal, caller: 'one' });
+    await expect(check).rejects.toMatchObject({ code: 'invalid_query' });
+    expect(await refusal('select nope2', 'one')).not.toBe(first);
+  });
+
   test('a query that fails while it runs is a failure of the query', async () => {
     await expect(run("select cast('x' as int64) as n")).rejects.toMatchObject({ status: 400 });
   });

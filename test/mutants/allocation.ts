@@ -251,7 +251,7 @@ export const allocation: readonly Mutant[] = [
   },
   {
     promise: 'a refused text that is kept holds nothing of what the front-end made of it',
-    file: engine,
+    file: 'src/engine/compiler.ts',
     find: 'void refusal.stack;',
     replace: '',
     test: [ofEngine, 'a refused text that is kept holds nothing of what the front-end made of it'],

@@ -30,10 +30,10 @@ export const eventLoop: readonly Mutant[] = [
   },
   {
     promise: 'a text that the front-end has refused is not compiled again',
-    file: 'src/duckdb/duckdb-engine.ts',
+    file: 'src/engine/compiler.ts',
     find: '    known.set(key, found);\n',
     replace: "    if (!('refusal' in found)) known.set(key, found);\n",
-    test: ['test/duckdb/duckdb-engine.test.ts', 'a text that was refused is not compiled again'],
+    test: ['test/engine/compiler.test.ts', 'contract 11.2: a refusal is kept, a bug is not'],
   },
   {
     promise: 'a SELECT has a thousand columns at most',
