@@ -1,11 +1,21 @@
-import { growingTexts, textOfLength } from '../test/googlesql/growing-texts.ts';
+import { growingTexts, textOfLength, textWithinLimits } from '../test/googlesql/growing-texts.ts';
 import { compileCaller } from '../test/sandbox/compile-caller.ts';
 import type { StallInput } from './stall-input.ts';
 
-/** Texts of 64 KiB through the front-end: the longest that a caller may send, of every kind that a test holds. */
+/**
+ * Texts through the front-end, of every kind that a test holds: of 64 KiB, and where those have more tokens than a caller may send, the longest
+ * that has not, which are read to their end.
+ */
 export function compileStalls(): readonly StallInput[] {
-  return Object.entries(growingTexts).map(([name, text]) => {
-    const sql = textOfLength(text);
-    return { name: `compile: ${name}`, run: () => compileCaller(sql) };
+  return Object.entries(growingTexts).flatMap(([name, text]) => {
+    const whole = textOfLength(text);
+    const within = textWithinLimits(text);
+    const input = (more: string, sql: string) => ({
+      name: `compile: ${name}${more}`,
+      run: () => compileCaller(sql),
+    });
+    return within === whole
+      ? [input('', whole)]
+      : [input('', whole), input(', as many tokens as may be', within)];
   });
 }

@@ -1,3 +1,6 @@
+import { maxCallerTokens } from '../../src/googlesql/binder/bind-statement.ts';
+import { lex } from '../../src/googlesql/syntax/lexer.ts';
+
 /** Most characters of a caller's SQL. */
 export const maxTextLength = 65_536;
 
@@ -234,13 +237,29 @@ export const growingTexts: Readonly<Record<string, GrowingText>> = {
   'dots': n => `select ${'.'.repeat(n)}`,
 };
 
-/** The longest text of a kind that a caller may send, or one of fewer characters. */
-export function textOfLength(text: GrowingText, length = maxTextLength): string {
-  let [fits, tooLong] = [1, length];
-  while (tooLong - fits > 1) {
-    const middle = Math.floor((fits + tooLong) / 2);
-    if (text(middle).length <= length) fits = middle;
+/** The longest text of a kind with so many characters, by default as many as a caller may send. Many of those have too many tokens. */
+export const textOfLength = (text: GrowingText, length = maxTextLength): string =>
+  longest(text, sql => sql.length <= length);
+
+/** The longest text of a kind with as many characters and tokens as a caller may send. */
+export const textWithinLimits = (text: GrowingText): string =>
+  longest(text, sql => sql.length <= maxTextLength && tokensOf(sql) <= maxCallerTokens);
+
+function longest(text: GrowingText, fits: (sql: string) => boolean): string {
+  let [fitting, tooLong] = [1, maxTextLength];
+  while (tooLong - fitting > 1) {
+    const middle = Math.floor((fitting + tooLong) / 2);
+    if (fits(text(middle))) fitting = middle;
     else tooLong = middle;
   }
-  return text(fits);
+  return text(fitting);
+}
+
+/** The number of tokens of a text; 0 if it is refused before they are counted. */
+function tokensOf(sql: string): number {
+  try {
+    return lex(sql).length;
+  } catch {
+    return 0;
+  }
 }

@@ -53,7 +53,7 @@ const maxCallerLength = 65_536;
  * Maximum tokens of a caller's SQL. Compiling takes time per token: a text of 65,536 characters, nearly each of them a token, held the event
  * loop for up to 200 ms, twice what contract 11.2 allows (decision 101).
  */
-const maxCallerTokens = 20_000;
+export const maxCallerTokens = 20_000;
 
 const binder: Binder = {
   expression: bindExpression,
